@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+# Shared by the bench scripts; sourced, never run. Bash.
+#
+# Sets `top`; gives die, note and step (tools/common.sh), the two MPICH installations to compare,
+# the compiled programs, and the way a job of one of the two is started.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+# shellcheck source=../tools/common.sh
+. "$top/tools/common.sh"
+
+# Linking ch4:ofi asks for every library libfabric was built with: MPICH's configure takes the
+# libraries of pkg-config --static.
+ofi_link_packages=(libfabric-dev libpsm-infinipath1-dev libpsm2-dev librdmacm-dev libibverbs-dev)
+
+# need_packages LOG PACKAGE...
+need_packages() {
+    local log=$1 name missing=()
+    shift
+    for name in "$@"; do
+        case $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) in
+            installed) ;;
+            *) missing+=("$name") ;;
+        esac
+    done
+    [ ${#missing[@]} -eq 0 ] && return 0
+    [ "$(id -u)" -eq 0 ] ||
+        die "Debian packages are missing; as root: apt-get install --no-install-recommends ${missing[*]}"
+    step "$log" 600 "installing ${missing[*]}" env DEBIAN_FRONTEND=noninteractive sh -c '
+        apt-get update && apt-get install --yes --no-install-recommends "$@"' sh "${missing[@]}"
+}
+
+# check_prefix DIR DEVICE: an installation of MPICH, with this device unless that is "any".
+check_prefix() {
+    [ -x "$1/bin/mpicc" ] && [ -x "$1/bin/mpiexec" ] || die "no mpicc and mpiexec in $1/bin"
+    [ "$2" != any ] || return 0
+    "$1/bin/mpichversion" | grep -q "^MPICH Device:[[:space:]]*$2\$" ||
+        die "$1 is not an MPICH of device $2: $("$1/bin/mpichversion" | sed -n 's/^MPICH Device:[[:space:]]*//p')"
+}
+
+# The programs are compiled by each MPICH's own mpicc; nothing else differs between the two.
+# compile_for NAME PREFIX WORK PROGRAM...
+compile_for() {
+    local name=$1 prefix=$2 work=$3 program
+    shift 3
+    mkdir -p "$work/$name"
+    for program in "$@"; do
+        # MPICH 4.0's header makes gcc 12 take MPI_STATUSES_IGNORE for an array.
+        step "$work/logs/compile-$name-$program.log" 120 "compiling $program for $name" \
+            "$prefix/bin/mpicc" -O2 -Wall -Wextra -Wno-stringop-overflow \
+            -o "$work/$name/$program" "$top/bench/$program.c"
+    done
+}
+
+# Two processors for the two ranks, on different cores where there is a choice.
+two_processors() {
+    local allowed first='' processor siblings=/dev/null
+    allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | tr ',' '\n' |
+        awk -F- '{ for (i = $1; i <= (NF > 1 ? $2 : $1); i++) print i }')
+    for processor in $allowed; do
+        if [ -z "$first" ]; then
+            first=$processor
+            siblings=/sys/devices/system/cpu/cpu$first/topology/thread_siblings_list
+        elif ! [ -r "$siblings" ] ||
+            ! tr ',-' '\n\n' <"$siblings" | grep -qx "$processor"; then
+            printf '%s %s\n' "$first" "$processor"
+            return 0
+        fi
+    done
+    die "two processors on different cores are needed; allowed: $(printf '%s ' $allowed)"
+}
+
+# environment_of NAME: variables that choose the paths compared. The fabric is the tcp provider for
+# all; shared memory is off. Settings of bufenlarge itself come from the caller's environment.
+environment_of() {
+    case $1 in
+        ofi) printf '%s\n' 'FI_PROVIDER=tcp;ofi_rxm' MPIR_CVAR_NOLOCAL=1 ;;
+        bufenlarge) printf '%s\n' MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_PROVIDER=tcp ;;
+    esac
+}
+
+bufenlarge_prefix() {
+    [ -x "$top/quickstart" ] || die "no quickstart in $top; give --prefix"
+    "$top/quickstart" --print-prefix
+}
+
+# find_prefixes: fills prefix_of from the script's variables prefix, ofi_prefix and devices.
+declare -A prefix_of
+find_prefixes() {
+    [ -n "$prefix" ] || prefix=$(bufenlarge_prefix)
+    [ -n "$ofi_prefix" ] || ofi_prefix=$(ofi_prefix_like "$prefix")
+    prefix_of[bufenlarge]=$(absolute_dir "$prefix")
+    prefix_of[ofi]=$(absolute_dir "$ofi_prefix")
+    check_prefix "${prefix_of[bufenlarge]}" "${devices% *}"
+    check_prefix "${prefix_of[ofi]}" "${devices#* }"
+}

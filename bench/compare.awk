@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+# Reads the raw figures `run,program,bench,size,value,unit`; prints the tables; writes the medians and
+# the ratios as CSV into the files named by the variables `medians` and `ratios`. POSIX awk.
+#
+# A ratio is taken inside each run and then the median of the ratios: what slows the whole machine
+# down during one run then touches both of its parts.
+
+BEGIN { FS = "," }
+
+NR == 1 { next }
+
+{
+    key = $2 SUBSEP $3 SUBSEP $4
+    value[key, $1] = $5
+    unit[key] = $6
+    if ($1 > runs) runs = $1
+    if (!(($3, $4) in known)) {
+        known[$3, $4] = 1
+        sizes_of[$3] = sizes_of[$3] " " $4
+    }
+    if (!(key in seen)) {
+        seen[key] = 1
+        keys[++key_count] = key
+    }
+}
+
+# Sorts list[1..n], which is short.
+function sort_numbers(list, n,    i, j, moved) {
+    for (i = 2; i <= n; i++) {
+        moved = list[i]
+        for (j = i - 1; j >= 1 && list[j] > moved; j--) list[j + 1] = list[j]
+        list[j + 1] = moved
+    }
+}
+
+# Sets low, middle, high; returns how many there were.
+function summarize(list, n) {
+    sort_numbers(list, n)
+    low = list[1]
+    high = list[n]
+    middle = n == 0 ? "" : (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
+    return n
+}
+
+function series(program, bench, size,    run, n, list) {
+    for (run = 1; run <= runs; run++)
+        if ((program, bench, size, run) in value) list[++n] = value[program, bench, size, run] + 0
+    return summarize(list, n + 0)
+}
+
+# The ratio of bufenlarge's figure to that of `over`, run by run.
+function ratio(bench, over, over_bench, size,    run, n, list) {
+    for (run = 1; run <= runs; run++)
+        if (("bufenlarge", bench, size, run) in value && (over, over_bench, size, run) in value)
+            list[++n] = value["bufenlarge", bench, size, run] / value[over, over_bench, size, run]
+    if (summarize(list, n + 0) > 0)
+        printf "%s,%s,%s:%s,%.4f,%.4f,%.4f,%d\n", bench, size, over, over_bench, middle, low, high, n > ratios
+    return n + 0
+}
+
+function median_text(program, bench, size, format) {
+    return series(program, bench, size) > 0 ? sprintf(format, middle) : "-"
+}
+
+# "0.97 (0.95-1.02)", and the judgement of a target: kind "most" or "least" of `limit`, or "".
+function ratio_text(bench, over, over_bench, size, kind, limit, target,    ok) {
+    if (kind != "") asked[target]++
+    if (ratio(bench, over, over_bench, size) == 0) {
+        if (kind != "") missed[target] = missed[target] sprintf(" %s (no figure)", size)
+        return "-"
+    }
+    if (kind == "") return sprintf("%.2f (%.2f-%.2f)  ", middle, low, high)
+    ok = judge(target, kind, limit, size)
+    return sprintf("%.2f (%.2f-%.2f) %s", middle, low, high, ok ? "+" : "!")
+}
+
+function judge(target, kind, limit, size,    ok) {
+    ok = kind == "most" ? middle <= limit : kind == "below" ? middle < limit : \
+         kind == "above" ? middle > limit : middle >= limit
+    reached[target] += ok
+    if (!ok) missed[target] = missed[target] sprintf(" %s (%.2f)", size, middle)
+    return ok
+}
+
+function sorted_sizes(bench, list,    n, i) {
+    n = split(sizes_of[bench], list, " ")
+    for (i = 1; i <= n; i++) list[i] += 0
+    sort_numbers(list, n)
+    return n
+}
+
+function latency_table(    n, i, s, list, raw_kind, ofi_kind) {
+    print "Latency: half round trip, us"
+    printf "%8s %12s %9s %9s %11s | %20s %20s %20s\n", "size", "fi_pingpong", "raw", "ofi", \
+        "bufenlarge", "to fi_pingpong", "to raw", "to ofi"
+    n = sorted_sizes("latency", list)
+    for (i = 1; i <= n; i++) {
+        s = list[i]
+        raw_kind = s >= 8 && s <= 4096 ? "most" : ""
+        ofi_kind = s <= 1048576 ? "below" : ""
+        printf "%8d %12s %9s %9s %11s | %20s %20s %20s\n", s, \
+            median_text("fi_pingpong", "latency", s, "%.2f"), median_text("raw", "latency", s, "%.2f"), \
+            median_text("ofi", "latency", s, "%.2f"), median_text("bufenlarge", "latency", s, "%.2f"), \
+            ratio_text("latency", "fi_pingpong", "latency", s, raw_kind, 1.05, RAW_LATENCY), \
+            ratio_text("latency", "raw", "latency", s, "", 0, ""), \
+            ratio_text("latency", "ofi", "latency", s, ofi_kind, 1, OFI_LATENCY)
+    }
+}
+
+# Bandwidth and message rate; the targets hold from raw_from (0: nowhere) and from ofi_from to ofi_to.
+function window_table(bench, title, scale, raw_from, ofi_from, ofi_to, raw_target, ofi_target, \
+                      n, i, s, list) {
+    print "\n" title
+    printf "%8s %10s %10s %10s %11s | %20s %20s %20s\n", "size", "raw send", "raw write", "ofi", \
+        "bufenlarge", "to raw send", "to raw write", "to ofi"
+    n = sorted_sizes(bench, list)
+    for (i = 1; i <= n; i++) {
+        s = list[i]
+        printf "%8d %10s %10s %10s %11s | %20s %20s %20s\n", s, \
+            median_text("raw", "send_" bench, s, scale), median_text("raw", "write_" bench, s, scale), \
+            median_text("ofi", bench, s, scale), median_text("bufenlarge", bench, s, scale), \
+            ratio_text(bench, "raw", "send_" bench, s, raw_from > 0 && s >= raw_from ? "least" : "", \
+                       0.95, raw_target), \
+            ratio_text(bench, "raw", "write_" bench, s, "", 0, ""), \
+            ratio_text(bench, "ofi", bench, s, s >= ofi_from && s <= ofi_to ? "above" : "", 1, ofi_target)
+    }
+}
+
+function memory_row(ranks, moment,    bench) {
+    bench = "private_" moment "_max"
+    printf "%6d %-12s %11s %11s %11s %11s | %20s\n", ranks, moment, \
+        median_text("ofi", "private_" moment "_median", ranks, "%d"), \
+        median_text("ofi", bench, ranks, "%d"), \
+        median_text("bufenlarge", "private_" moment "_median", ranks, "%d"), \
+        median_text("bufenlarge", bench, ranks, "%d"), ratio_text(bench, "ofi", bench, ranks, "", 0, "")
+    if (moment != "after_init") return
+    asked[MEMORY]++
+    if (series("bufenlarge", bench, ranks) > 0) {
+        middle = middle / 1024
+        judge(MEMORY, "below", 6, ranks)
+    } else {
+        missed[MEMORY] = missed[MEMORY] sprintf(" %s (no figure)", ranks)
+    }
+}
+
+function memory_table(    n, i, list) {
+    print "\nPrivate memory of a process, KiB, median and largest over the ranks"
+    printf "%6s %-12s %11s %11s %11s %11s | %20s\n", "ranks", "", "ofi median", "ofi max", \
+        "be median", "be max", "max to ofi"
+    n = sorted_sizes("private_after_init_max", list)
+    for (i = 1; i <= n; i++) {
+        memory_row(list[i], "before_init")
+        memory_row(list[i], "after_init")
+        memory_row(list[i], "after_touch")
+    }
+}
+
+function target_line(target) {
+    if (asked[target] == 0) return
+    printf "  %-58s %2d of %2d%s\n", target, reached[target], asked[target], \
+        missed[target] == "" ? "" : ", missed at" missed[target]
+}
+
+function write_medians(    i, n, part) {
+    print "program,bench,size,median,min,max,runs,unit" > medians
+    for (i = 1; i <= key_count; i++) {
+        split(keys[i], part, SUBSEP)
+        n = series(part[1], part[2], part[3])
+        printf "%s,%s,%s,%.4f,%.4f,%.4f,%d,%s\n", part[1], part[2], part[3], middle, low, high, n, \
+            unit[keys[i]] > medians
+    }
+}
+
+END {
+    RAW_LATENCY = "latency at most 1.05 of fi_pingpong, 8 B to 4 KiB"
+    OFI_LATENCY = "latency below ofi, to 1 MiB"
+    RAW_BANDWIDTH = "bandwidth at least 0.95 of raw send, from 64 KiB"
+    OFI_BANDWIDTH = "bandwidth above ofi"
+    OFI_RATE = "message rate above ofi, 8 B"
+    MEMORY = "private memory after MPI_Init below 6 MiB"
+    print "bench,size,over,median,min,max,runs" > ratios
+    write_medians()
+    printf "Medians of %d runs. Ratios: bufenlarge to the other; median (smallest-largest) of the runs'\n", runs
+    print "ratios; + target reached, ! missed. For latency and memory less is better.\n"
+    latency_table()
+    window_table("bandwidth", "Bandwidth: window of 64, MB/s", "%.2f", 65536, 1, 4194304, \
+                 RAW_BANDWIDTH, OFI_BANDWIDTH)
+    window_table("message_rate", "Message rate: window of 64, messages/s", "%.0f", 0, 8, 8, "", OFI_RATE)
+    memory_table()
+    print "\nTargets reached, in sizes or numbers of ranks"
+    target_line(RAW_LATENCY)
+    target_line(OFI_LATENCY)
+    target_line(RAW_BANDWIDTH)
+    target_line(OFI_BANDWIDTH)
+    target_line(OFI_RATE)
+    target_line(MEMORY)
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c: private memory of an MPI process, read from /proc/self/smaps_rollup: before MPI_Init,
+ * right after it, and after one exchange of 8 bytes with every other rank. Rank 0 prints the
+ * largest and the median over the ranks as lines `bench,ranks,value,unit`.
+ *
+ * Counted are Private_Dirty and Private_Hugetlb (huge pages are not in Private_Dirty): what each
+ * process costs the machine. Pages of libraries that processes share, and the kernel's socket
+ * buffers, are not in it.
+ */
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOMENT_BEFORE, MOMENT_INIT, MOMENT_TOUCH, MOMENTS };
+
+static const char *const moment_names[MOMENTS] = { "before_init", "after_init", "after_touch" };
+
+static long private_kib(void)
+{
+    FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    long dirty = -1, huge = 0;
+
+    if (rollup != NULL) {
+        while (fgets(line, sizeof(line), rollup) != NULL) {
+            (void) sscanf(line, "Private_Dirty: %ld", &dirty);
+            (void) sscanf(line, "Private_Hugetlb: %ld", &huge);
+        }
+        fclose(rollup);
+    }
+    if (dirty < 0) {
+        fprintf(stderr, "/proc/self/smaps_rollup: no Private_Dirty line (Linux 4.14 or newer)\n");
+        exit(1);
+    }
+    return dirty + huge;
+}
+
+/* Yields while it waits: there may be many more ranks than cores, and a rank that spins through
+ * its time slice would make the exchange last minutes. */
+static void wait_yielding(MPI_Request * requests, int count)
+{
+    int done = 0;
+    while (!done) {
+        MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
+        if (!done)
+            sched_yield();
+    }
+}
+
+/* Step k pairs each rank with the one k below it in the order of a ring turned backwards: in every
+ * step each rank has exactly one partner (maybe itself), and after `ranks` steps it had all. */
+static void touch_every_peer(int rank, int ranks)
+{
+    for (int step = 0; step < ranks; step++) {
+        int peer = (step - rank + ranks) % ranks;
+        long sent = rank, received = -1;
+        MPI_Request requests[2];
+
+        if (peer == rank)
+            continue;
+        MPI_Irecv(&received, 1, MPI_LONG, peer, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&sent, 1, MPI_LONG, peer, 0, MPI_COMM_WORLD, &requests[1]);
+        wait_yielding(requests, 2);
+        if (received != peer) {
+            fprintf(stderr, "rank %d: peer %d sent %ld\n", rank, peer, received);
+            exit(1);
+        }
+    }
+}
+
+static int compare_longs(const void *left, const void *right)
+{
+    long a = *(const long *) left, b = *(const long *) right;
+    return (a > b) - (a < b);
+}
+
+/* Point to point and yielding, for the same reason as above. All peers are connected by now, so
+ * this changes nothing that was measured. */
+static void gather(const long mine[MOMENTS], int rank, int ranks, long (*all)[MOMENTS])
+{
+    MPI_Request request;
+
+    if (rank != 0) {
+        MPI_Isend(mine, MOMENTS, MPI_LONG, 0, 1, MPI_COMM_WORLD, &request);
+        wait_yielding(&request, 1);
+        return;
+    }
+    for (int moment = 0; moment < MOMENTS; moment++)
+        all[0][moment] = mine[moment];
+    for (int peer = 1; peer < ranks; peer++) {
+        MPI_Irecv(all[peer], MOMENTS, MPI_LONG, peer, 1, MPI_COMM_WORLD, &request);
+        wait_yielding(&request, 1);
+    }
+}
+
+static void print(int ranks, long (*all)[MOMENTS], long *column)
+{
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        for (int rank = 0; rank < ranks; rank++)
+            column[rank] = all[rank][moment];
+        qsort(column, (size_t) ranks, sizeof(long), compare_longs);
+        long median = (column[(ranks - 1) / 2] + column[ranks / 2]) / 2;
+        printf("private_%s_median,%d,%ld,KiB\n", moment_names[moment], ranks, median);
+        printf("private_%s_max,%d,%ld,KiB\n", moment_names[moment], ranks, column[ranks - 1]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    long mine[MOMENTS];
+    int rank, ranks;
+
+    mine[MOMENT_BEFORE] = private_kib();
+    MPI_Init(&argc, &argv);
+    mine[MOMENT_INIT] = private_kib();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    touch_every_peer(rank, ranks);
+    mine[MOMENT_TOUCH] = private_kib();
+
+    long (*all)[MOMENTS] = calloc((size_t) ranks, sizeof(*all));
+    long *column = calloc((size_t) ranks, sizeof(*column));
+    if (all == NULL || column == NULL)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    gather(mine, rank, ranks, all);
+    if (rank == 0)
+        print(ranks, all, column);
+    free(column);
+    free(all);
+    MPI_Finalize();
+    return 0;
+}

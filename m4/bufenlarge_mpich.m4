@@ -1,0 +1,35 @@
+dnl SPDX-License-Identifier: MIT
+dnl BUFENLARGE_MPICH: from which MPICH source, into which folder and with which flags does
+dnl "make mpich" build?
+AC_DEFUN([BUFENLARGE_MPICH], [
+  AC_ARG_WITH([mpich-source],
+    [AS_HELP_STRING([--with-mpich-source=DIR],
+      [unmodified MPICH source that "make mpich" builds a copy of])],
+    [], [with_mpich_source=no])
+  AC_ARG_WITH([mpich-prefix],
+    [AS_HELP_STRING([--with-mpich-prefix=DIR], [where "make mpich" installs MPICH @<:@PREFIX@:>@])],
+    [], [with_mpich_prefix='${prefix}'])
+  AC_ARG_WITH([mpich-flags],
+    [AS_HELP_STRING([--with-mpich-flags=FLAGS],
+      [more flags for MPICH's configure; they override the project's, which "tools/mpich-build --help" lists])],
+    [], [with_mpich_flags=])
+  AS_CASE([$with_mpich_source],
+    [no], [
+      MPICH_SOURCE=
+      bufenlarge_mpich_summary="no: needs --with-mpich-source=DIR"
+    ],
+    [yes], [AC_MSG_ERROR([--with-mpich-source needs a directory])],
+    [
+      AC_MSG_CHECKING([for the version of MPICH in $with_mpich_source])
+      bufenlarge_mpich_version=$("$srcdir/tools/mpich-version" "$with_mpich_source" "$srcdir/mpich-patches" 2>&1) || {
+        AC_MSG_RESULT([not usable])
+        AC_MSG_ERROR([$bufenlarge_mpich_version])
+      }
+      AC_MSG_RESULT([$bufenlarge_mpich_version])
+      MPICH_SOURCE=$(cd "$with_mpich_source" && pwd)
+      bufenlarge_mpich_summary="MPICH $bufenlarge_mpich_version from $MPICH_SOURCE"
+    ])
+  AC_SUBST([MPICH_SOURCE])
+  AC_SUBST([MPICH_PREFIX], [$with_mpich_prefix])
+  AC_SUBST([MPICH_FLAGS], [$with_mpich_flags])
+])

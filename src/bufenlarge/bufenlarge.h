@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge.h: the narrow C interface of libbufenlarge, a message channel to each peer over
+ * pre-registered RDMA rings that start small and grow per channel and direction.
+ *
+ * How a message travels. Each channel is an ordered, reliable stream of messages to one peer. A
+ * message is a vector of elements handed to bufenlarge_channel_send(). It is copied into the slots
+ * of the channel's send ring and RDMA-written into the peer's receive ring; the peer's
+ * bufenlarge_context_progress() hands each slot's payload to its deliver callback, in order.
+ *
+ * Rules that hold for every function here
+ *  - Nothing waits, nothing throws, nothing starts a thread.
+ *  - Zero bytes sent is not an error: it obliges the caller to keep the rest and to try again after
+ *    a later bufenlarge_context_progress().
+ *  - A context and everything in it has one owner at a time: calls are not to overlap. Different
+ *    contexts of one process share nothing and may be used by different threads at once.
+ *  - Texts returned in `message` buffers are cut to fit, always end with NUL, and are one line.
+ */
+#ifndef BUFENLARGE_H_INCLUDED
+#define BUFENLARGE_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#if defined(__GNUC__)
+#define BUFENLARGE_API __attribute__((visibility("default")))
+#else
+#define BUFENLARGE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of the wire (docs/wire-protocol.md). Peers of another version are refused. */
+#define BUFENLARGE_WIRE_VERSION 1
+
+/* Bytes of an address card; every card has this size, so that cards can be kept in one array. */
+#define BUFENLARGE_CARD_BYTES 16
+
+/* Most phases of slot sizes a channel can be given. */
+#define BUFENLARGE_PHASES_MAX 8
+
+/* Room that is enough for every message text. */
+#define BUFENLARGE_MESSAGE_BYTES 512
+
+typedef struct bufenlarge_options bufenlarge_options_t;
+typedef struct bufenlarge_context bufenlarge_context_t;
+typedef struct bufenlarge_channel bufenlarge_channel_t;
+
+typedef enum {
+    BUFENLARGE_OK = 0,
+    BUFENLARGE_ERR_OPTION = 1,   /* a knob's name or value is wrong; text names what is allowed */
+    BUFENLARGE_ERR_FABRIC = 2,   /* libfabric refused; text has the call and its reason */
+    BUFENLARGE_ERR_MEMORY = 3,   /* memory could not be had or registered */
+    BUFENLARGE_ERR_PEER = 4,     /* this channel's peer is lost; other channels are unharmed */
+    BUFENLARGE_ERR_PROTOCOL = 5, /* the peer broke the wire protocol or speaks another one */
+    BUFENLARGE_ERR_TIMEOUT = 6,  /* the connect time limit passed */
+    BUFENLARGE_ERR_ARGUMENT = 7  /* the caller broke this interface's contract */
+} bufenlarge_status_t;
+
+/* The name of a status, for messages ("BUFENLARGE_ERR_PEER"). Never NULL. */
+BUFENLARGE_API const char *bufenlarge_status_name(bufenlarge_status_t status);
+
+/* "1.0.0 (wire 1)" */
+BUFENLARGE_API const char *bufenlarge_version(void);
+
+/* ---- knobs (docs/knobs.md, declared in knob_table.h) ------------------------------------- */
+
+/* How many knobs there are, and their names ("PHASES", "SLOTS", ...), in table order. */
+BUFENLARGE_API size_t bufenlarge_knob_count(void);
+BUFENLARGE_API const char *bufenlarge_knob_name(size_t index);
+
+/* All knobs at their defaults; NULL only when memory is out. Destroy when the context is open. */
+BUFENLARGE_API bufenlarge_options_t *bufenlarge_options_create(void);
+BUFENLARGE_API void bufenlarge_options_destroy(bufenlarge_options_t *options);
+
+/* Sets one knob from text. A value of NULL or "" keeps the default. On BUFENLARGE_ERR_OPTION the
+ * options are unchanged and `message` names the knob, the value and what is allowed. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_options_set(bufenlarge_options_t *options,
+                                                          const char *name, const char *value,
+                                                          char *message, size_t message_bytes);
+
+/* Checks knobs against each other (phases grow, thresholds fit their slots). To be called once
+ * after the last set; bufenlarge_context_open() does it too. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_options_check(const bufenlarge_options_t *options,
+                                                            char *message, size_t message_bytes);
+
+/* The knobs the upper layer acts on itself. */
+BUFENLARGE_API int bufenlarge_options_summary(const bufenlarge_options_t *options);
+/* Owned by the options; "" when no file is wanted. */
+BUFENLARGE_API const char *bufenlarge_options_summary_file(const bufenlarge_options_t *options);
+BUFENLARGE_API unsigned bufenlarge_options_yield_after(const bufenlarge_options_t *options);
+
+/* ---- context ----------------------------------------------------------------------------- */
+
+/* Marks on a delivered piece. A message that fits one slot comes with both. */
+#define BUFENLARGE_FIRST 1u /* begins a message */
+#define BUFENLARGE_LAST 2u  /* ends a message */
+
+/* A piece of a message has arrived from `peer`. `data` (8-byte aligned) is readable until the
+ * callback returns; it lies in the receive ring. Called only from bufenlarge_context_progress(), in
+ * order per peer, each byte exactly once. The callback may send on any channel, and may not call
+ * progress or close. `bytes` may be 0. */
+typedef void (*bufenlarge_deliver_fn)(void *user, uint32_t peer, const void *data, size_t bytes,
+                                      unsigned marks);
+
+/* The channel to `peer` is lost, told once per channel, from progress or send. Its memory is
+ * released by the library. Whatever was not delivered will not be. `message` is valid during the
+ * call. */
+typedef void (*bufenlarge_failed_fn)(void *user, uint32_t peer, bufenlarge_status_t status,
+                                     const char *message);
+
+typedef struct {
+    const bufenlarge_options_t *options; /* copied; NULL means defaults */
+    uint32_t rank;                       /* own number in the job */
+    uint32_t size;                       /* processes in the job, peers are 0 .. size-1 */
+    uint64_t job_key;                    /* the job's secret, equal in all its processes */
+    bufenlarge_deliver_fn deliver;
+    bufenlarge_failed_fn failed;
+    void *user; /* handed to both callbacks */
+} bufenlarge_context_config_t;
+
+/* Opens device, listener and completion queue. No connection is made. On failure *context_p is
+ * NULL and `message` says what was tried and what is there. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_open(
+    const bufenlarge_context_config_t *config, bufenlarge_context_t **context_p, char *message,
+    size_t message_bytes);
+
+/* Closes every channel and frees everything. Messages accepted but not yet written are lost: call
+ * bufenlarge_context_idle() first. NULL is allowed. */
+BUFENLARGE_API void bufenlarge_context_close(bufenlarge_context_t *context);
+
+/* Writes the own address card, BUFENLARGE_CARD_BYTES long. */
+BUFENLARGE_API void bufenlarge_context_card(const bufenlarge_context_t *context, void *card);
+
+/* Makes known all cards, in order of rank (`count` equals the configured size). Copies them. Must
+ * come before the first bufenlarge_context_channel(). */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_set_cards(bufenlarge_context_t *context,
+                                                                const void *cards, size_t count);
+
+/* The channel to `peer`, made on first use (without connecting) and owned by the context. NULL
+ * when memory is out or `peer` is out of range. peer == own rank is allowed: a loopback channel. */
+BUFENLARGE_API bufenlarge_channel_t *bufenlarge_context_channel(bufenlarge_context_t *context,
+                                                                uint32_t peer);
+
+/* One round of progress: completions, connection events, arrived slots, grants, acknowledgements,
+ * timers. Bounded work. Returns the number of things that moved (0: nothing did). */
+BUFENLARGE_API unsigned bufenlarge_context_progress(bufenlarge_context_t *context);
+
+/* 1 when everything that send accepted has been written and completed locally, on all channels
+ * that are not lost. */
+BUFENLARGE_API int bufenlarge_context_idle(const bufenlarge_context_t *context);
+
+/* ---- channel ----------------------------------------------------------------------------- */
+
+/* The vector handed in does not end the message: its rest comes with a later call. */
+#define BUFENLARGE_MORE 1u
+
+/* Takes as much of the vector as can go now, from its start, and returns at once. *bytes_sent_p
+ * (0 .. total) was copied and the memory is the caller's again. Connects on first use.
+ *
+ * A message that was taken in part is open: the next send on this channel must bring its rest, and
+ * only that. Zero sent, and any partial count, with BUFENLARGE_OK is normal: no credit, connection
+ * or enlargement under way. With an element larger than the present slots' threshold nothing is
+ * sent from that element on until the channel has grown (002 fig 3 and fig 5). A vector with zero
+ * bytes in total is a message too: *bytes_sent_p cannot tell whether it was taken, so give at least
+ * one byte. Errors: BUFENLARGE_ERR_PEER and worse are final for the channel. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel,
+                                                           const struct iovec *iov, int iov_count,
+                                                           unsigned flags, size_t *bytes_sent_p);
+
+/* Why the channel is lost, "" while it is not. Owned by the channel. */
+BUFENLARGE_API const char *bufenlarge_channel_error(const bufenlarge_channel_t *channel);
+
+/* ---- what can be observed ---------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t phase;              /* ring in use, 0 is the small one */
+    uint32_t slot_bytes;         /* of the ring in use; 0 before connecting */
+    uint32_t slots;
+    uint32_t enlargements;       /* completed */
+    uint32_t requests_repeated;  /* acknowledgement late, torn or corrupt */
+    uint32_t acks_rejected;      /* acknowledgements torn or corrupt */
+    uint32_t refused;            /* enlargements the receiver could not provide */
+    uint64_t messages;
+    uint64_t bytes;              /* payload, all phases */
+    uint64_t bytes_in_phase[BUFENLARGE_PHASES_MAX];
+    uint64_t messages_in_pieces; /* messages that took more than one slot */
+} bufenlarge_direction_stats_t;
+
+typedef struct {
+    uint32_t peer;
+    int connected;                /* 1 when data can flow */
+    bufenlarge_direction_stats_t send;
+    bufenlarge_direction_stats_t receive;
+    uint64_t registered_bytes;    /* ring memory of both directions, now */
+    uint64_t registered_bytes_max;
+} bufenlarge_channel_stats_t;
+
+typedef struct {
+    uint32_t channels;            /* connected */
+    uint32_t channels_failed;
+    uint32_t connects_refused;    /* incoming connections without the job's key or malformed */
+    uint32_t connects_crossed;
+    uint64_t registered_bytes;    /* ring memory and control blocks, now */
+    uint64_t registered_bytes_max;
+    uint64_t registrations;       /* regions registered since open */
+    uint64_t deregistrations;     /* regions unregistered and freed since open */
+    const char *provider;         /* owned by the context */
+    const char *protocol;         /* libfabric's name of the wire, "FI_PROTO_SOCK_TCP" */
+    const char *interface_name;   /* domain (device or interface) */
+    const char *address;          /* "127.0.0.1:41233" */
+} bufenlarge_context_stats_t;
+
+/* 0 and untouched *stats_p when there is no channel to `peer` yet, else 1. */
+BUFENLARGE_API int bufenlarge_context_channel_stats(const bufenlarge_context_t *context,
+                                                    uint32_t peer,
+                                                    bufenlarge_channel_stats_t *stats_p);
+BUFENLARGE_API void bufenlarge_context_stats(const bufenlarge_context_t *context,
+                                             bufenlarge_context_stats_t *stats_p);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BUFENLARGE_H_INCLUDED */

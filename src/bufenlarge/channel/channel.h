@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// All state toward one peer: connection, both rings, both enlargement machines, control block.
+//
+// A channel is a member of its context and is called by the context's owner only. The send path is in
+// channel_send.h, arrival in channel_receive.h, growth in channel_enlarge.h, opening and closing in
+// channel_connect.h.
+//
+// Memory. Rings and control block are there from the first attempt to connect until the channel is
+// lost or the context closes. A failure found while the upper layer is being called (deliver, send)
+// only marks the channel; service() releases its memory in the next round, so that no slot vanishes
+// under a callback that reads it.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "channel/core.h"
+#include "channel/in_flight.h"
+#include "channel/port.h"
+#include "channel/ring_memory.h"
+#include "channel/stats.h"
+#include "protocol/connect.h"
+#include "protocol/enlarge_receiver.h"
+#include "protocol/enlarge_sender.h"
+#include "protocol/ring_consumer.h"
+#include "protocol/ring_producer.h"
+#include "protocol/slot.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+class Channel {
+ public:
+  using Port = PortT;
+  using Core = bufenlarge::Core<Port, Channel>;
+  using Region = typename Port::Region;
+  using Ring = RingMemory<Region>;
+
+  Channel(Core& core, std::uint32_t peer, const void* card);
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // Takes a leading part of the message's rest; `sent` in bytes. kAgain when nothing went.
+  [[nodiscard]] Status send(std::span<const iovec> vector, bool more, std::size_t& sent);
+
+  // Reads arrived slots, a ring full at most; returns how many.
+  unsigned receive();
+
+  // Does what had to wait; true while something still has to.
+  [[nodiscard]] bool service(std::uint64_t now_us);
+
+  // Gives the connection its time; true while it waits for more of it.
+  [[nodiscard]] bool tick(std::uint64_t now_us);
+
+  // Events of the own link.
+  void on_written();
+  void on_connected(std::span<const std::byte> data);
+  void on_rejected(std::span<const std::byte> data);
+  void on_lost(std::string_view why);
+  // A checked request of this peer. Answers it.
+  void on_request(typename Port::Request& request, const Hello& hello);
+
+  // The channel is of no more use; `text` is told to the upper layer, once.
+  void fail(Status status, std::string_view text);
+
+  void set_poll_index(std::size_t index) { poll_index_ = index; }
+  void set_attention_listed(bool listed) { attention_listed_ = listed; }
+  void set_time_listed(bool listed) { time_listed_ = listed; }
+
+  [[nodiscard]] std::uint32_t peer() const { return peer_; }
+  [[nodiscard]] bool failed() const { return failure_ != Status::kOk; }
+  [[nodiscard]] Status failure() const { return failure_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
+  [[nodiscard]] bool connected() const { return !failed() && connect_.established(); }
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] Connect::State connect_state() const { return connect_.state(); }
+  [[nodiscard]] std::uint8_t send_phase() const { return send_phase_; }
+  [[nodiscard]] std::uint8_t receive_phase() const { return receive_phase_; }
+  [[nodiscard]] const DirectionCounters& sent() const { return sent_; }
+  [[nodiscard]] const DirectionCounters& received() const { return received_; }
+  [[nodiscard]] const EnlargeSender& enlarge_sender() const { return enlarge_sender_; }
+  [[nodiscard]] const RingProducer& producer() const { return producer_; }
+  [[nodiscard]] const RingConsumer& consumer() const { return consumer_; }
+  [[nodiscard]] std::size_t registered_bytes() const {
+    return send_ring_.registered_bytes() + receive_ring_.registered_bytes();
+  }
+  [[nodiscard]] std::size_t registered_bytes_max() const { return registered_bytes_max_; }
+
+ private:
+  // The peer's memory this side may write.
+  struct Remote {
+    std::uint64_t ring_address = 0;
+    std::uint64_t control_address = 0;
+    std::uint32_t ring_key = 0;
+    std::uint32_t control_key = 0;
+    bool wants_checks = false;
+  };
+
+  // ---- channel_send.h
+  [[nodiscard]] Status not_ready();
+  void stage(std::span<const iovec> elements, bool ends, std::size_t& sent);
+  void stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks);
+  [[nodiscard]] std::uint32_t room();
+  void flush();
+  [[nodiscard]] bool post_run();
+  [[nodiscard]] bool post_word(std::uint64_t inbox_offset, std::size_t bytes);
+  // ---- channel_receive.h
+  [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
+  void deliver(const std::byte* payload, const SlotTrailer& trailer);
+  void watch_next_slot();
+  void maybe_grant();
+  // ---- channel_enlarge.h
+  void begin_enlargement(std::uint8_t phase);
+  void serve_request();
+  void serve_acknowledgement(std::uint64_t now_us);
+  void swap_send_ring(std::uint64_t now_us);
+  void swap_receive_ring();
+  void serve_repeat_word();
+  [[nodiscard]] bool provision(Ring& ring, std::uint8_t phase);
+  // ---- channel_connect.h
+  [[nodiscard]] bool prepare_memory();
+  [[nodiscard]] Hello own_hello(std::uint16_t attempt) const;
+  void adopt(const Hello& hello);
+  void act(Connect::Action action, std::string_view why);
+  void open();
+  void close_link();
+  void release();
+  void want_attention();
+  void want_time();
+
+  [[nodiscard]] const Phase& send_geometry() const { return core_.settings.phases.at(send_phase_); }
+  void note_registered();
+  [[nodiscard]] bool poll_listed() const { return poll_index_ != PollSet<Channel>::kNone; }
+
+  Core& core_;
+  typename Port::Link link_;
+  Ring send_ring_;
+  Ring receive_ring_;
+  RingProducer producer_;
+  RingConsumer consumer_;
+  InFlight in_flight_;
+  Remote remote_;
+  typename ControlSlab<Port>::Handle control_;
+  EnlargeSender enlarge_sender_;
+  EnlargeReceiver enlarge_receiver_;
+  Connect connect_;
+  DirectionCounters sent_;
+  DirectionCounters received_;
+  const void* card_;
+  std::size_t poll_index_ = PollSet<Channel>::kNone;
+  std::size_t registered_bytes_max_ = 0;
+  std::uint64_t provision_retry_us_ = 0;
+  std::uint64_t provision_give_up_us_ = 0;
+  std::string error_;
+  std::uint32_t peer_;
+  std::uint16_t send_epoch_ = 0;
+  std::uint16_t receive_epoch_ = 0;
+  std::uint8_t send_phase_ = 0;
+  std::uint8_t send_limit_;  // highest phase this direction may ask for
+  std::uint8_t receive_phase_ = 0;
+  Status failure_ = Status::kOk;
+  bool message_open_ = false;     // its first slot is staged, its last is not
+  bool receive_open_ = false;     // its first slot was delivered, its last was not
+  bool grant_due_ = false;
+  bool ack_due_ = false;
+  bool repeat_due_ = false;
+  bool greeting_due_ = false;
+  bool release_due_ = false;
+  bool attempt_counted_ = false;  // in core_.attempts_out
+  bool attention_listed_ = false;
+  bool time_listed_ = false;
+};
+
+}  // namespace bufenlarge

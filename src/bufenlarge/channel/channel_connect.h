@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Opening, failing and closing; and the rounds in which what had to wait is done.
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "channel/channel.h"
+#include "channel/channel_enlarge.h"
+#include "channel/channel_receive.h"
+#include "channel/channel_send.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+Channel<PortT>::Channel(Core& core, std::uint32_t peer, const void* card)
+    : core_(core),
+      enlarge_sender_(core.settings.ack_timeout_us),
+      connect_(core.rank, peer, core.settings.connect_timeout_us),
+      card_(card),
+      peer_(peer),
+      send_limit_(core.settings.enlargement ? core.settings.phases.last() : std::uint8_t{0}) {}
+
+// ---- waiting work
+
+template <class PortT>
+void Channel<PortT>::want_attention() {
+  if (attention_listed_) return;
+  attention_listed_ = true;
+  core_.attention.push_back(this);
+}
+
+template <class PortT>
+void Channel<PortT>::want_time() {
+  if (time_listed_) return;
+  time_listed_ = true;
+  core_.timed.push_back(this);
+}
+
+template <class PortT>
+bool Channel<PortT>::service(std::uint64_t now_us) {
+  if (release_due_) release();
+  if (failed() || !connect_.established()) return false;
+  if (greeting_due_ && room() != 0) {
+    greeting_due_ = false;
+    stage_slot(SlotKind::kHello, 0, 0);
+  }
+  flush();
+  if (enlarge_sender_.state() == EnlargeSender::State::kRequestDue) serve_request();
+  if (enlarge_sender_.waiting()) serve_acknowledgement(now_us);
+  if (enlarge_sender_.state() == EnlargeSender::State::kSwapping) swap_send_ring(now_us);
+  if (!failed() && enlarge_receiver_.acked()) serve_repeat_word();
+  if (!failed() && ack_due_) {
+    control_.block->outbox.ack = enlarge_receiver_.ack();
+    ack_due_ = !post_word(offsetof(ControlInbox, ack), sizeof(EnlargeAck));
+  }
+  if (!failed() && repeat_due_)
+    repeat_due_ = !post_word(offsetof(ControlInbox, repeat), sizeof(RepeatWord));
+  if (!failed() && grant_due_) maybe_grant();
+  if (failed()) return release_due_;
+  return greeting_due_ || !producer_.all_posted() || !enlarge_sender_.steady() ||
+         enlarge_receiver_.acked() || ack_due_ || repeat_due_ || grant_due_;
+}
+
+template <class PortT>
+bool Channel<PortT>::idle() const {
+  return failed() || !connect_.established() ||
+         (producer_.all_posted() && in_flight_.empty() && !greeting_due_ && !ack_due_ && !repeat_due_ &&
+          !grant_due_);
+}
+
+// ---- opening
+
+template <class PortT>
+bool Channel<PortT>::prepare_memory() {
+  if (control_.block == nullptr) control_ = core_.control.take();
+  const bool had = control_.block != nullptr && send_ring_ && receive_ring_;
+  if (had) {  // an attempt before this one used it
+    std::memset(control_.block, 0, sizeof *control_.block);
+    std::memset(receive_ring_.slot(0), 0, core_.settings.phases.at(0).ring_bytes());
+  }
+  const bool have =
+      had || (control_.block != nullptr && provision(send_ring_, 0) && provision(receive_ring_, 0));
+  if (have) {
+    producer_.start(0, core_.settings.phases.at(0).slots);
+    consumer_.start(0, core_.settings.phases.at(0).slots);
+    in_flight_.clear();
+  }
+  return have;
+}
+
+template <class PortT>
+Hello Channel<PortT>::own_hello(std::uint16_t attempt) const {
+  const HelloExpectation& own = core_.expected;
+  Hello hello{};
+  hello.magic = kHelloMagic;
+  hello.version = kWireVersion;
+  hello.flags = core_.port.ordered() ? 0 : kHelloVerifiesSlots;
+  hello.rank = core_.rank;
+  hello.job_key = own.job_key;
+  hello.ring_address = receive_ring_.region().remote_address();
+  hello.ring_key = receive_ring_.region().remote_key();
+  hello.control_address = control_.inbox_address();
+  hello.control_key = control_.region->remote_key();
+  hello.slot_bytes = own.slot_bytes;
+  hello.slots = own.slots;
+  hello.attempt = attempt;
+  hello.geometry = own.geometry;
+  return hello;
+}
+
+template <class PortT>
+void Channel<PortT>::adopt(const Hello& hello) {
+  remote_.ring_address = hello.ring_address;
+  remote_.ring_key = hello.ring_key;
+  remote_.control_address = hello.control_address;
+  remote_.control_key = hello.control_key;
+  remote_.wants_checks = (hello.flags & kHelloVerifiesSlots) != 0;
+}
+
+template <class PortT>
+void Channel<PortT>::open() {
+  ++core_.attempts_out;
+  attempt_counted_ = true;
+  if (!prepare_memory()) {
+    fail(Status::kMemoryError, "no memory could be registered for the rings of a new connection");
+    return;
+  }
+  const HelloBytes hello = encode_hello(own_hello(connect_.attempt()));
+  link_ = core_.port.open(card_, std::span<const std::byte>(hello), this);
+  if (!link_) on_lost("no endpoint could be opened");
+}
+
+template <class PortT>
+bool Channel<PortT>::tick(std::uint64_t now_us) {
+  if (failed()) return false;
+  act(connect_.tick(now_us, core_.attempts_out < Core::kAttemptsMax), "");
+  return !failed() && connect_.timed();
+}
+
+template <class PortT>
+void Channel<PortT>::act(Connect::Action action, std::string_view why) {
+  switch (action) {
+    case Connect::Action::kOpen:
+      open();
+      return;
+    case Connect::Action::kGreet:
+      greeting_due_ = true;
+      if (service(core_.port.now_us())) want_attention();
+      return;
+    case Connect::Action::kClose:
+      close_link();
+      if (connect_.timed()) want_time();
+      return;
+    case Connect::Action::kFail:
+      fail(poll_listed() ? Status::kPeerFailed : Status::kTimedOut, why);
+      return;
+    case Connect::Action::kNone:
+    case Connect::Action::kAccept:
+    case Connect::Action::kReplace:
+    case Connect::Action::kReject:
+      return;
+  }
+}
+
+template <class PortT>
+void Channel<PortT>::on_request(typename Port::Request& request, const Hello& hello) {
+  const std::uint32_t crossings = connect_.crossings();
+  const Connect::Action action = failed() ? Connect::Action::kReject : connect_.on_request(hello.attempt);
+  core_.crossings += connect_.crossings() - crossings;
+  if (action == Connect::Action::kReject) {
+    const Reject reject = make_reject(connect_.reject_reason(), core_.expected, hello.attempt);
+    core_.port.reject(request, std::as_bytes(std::span(&reject, 1)));
+    return;
+  }
+  if (action == Connect::Action::kReplace) close_link();
+  if (!prepare_memory()) {
+    core_.port.reject(request, {});
+    fail(Status::kMemoryError, "no memory could be registered for the rings of a new connection");
+    return;
+  }
+  adopt(hello);
+  const HelloBytes own = encode_hello(own_hello(hello.attempt));
+  link_ = core_.port.accept(request, std::span<const std::byte>(own), this);
+  if (!link_) on_lost("the connection could not be accepted");
+}
+
+template <class PortT>
+void Channel<PortT>::on_connected(std::span<const std::byte> data) {
+  if (failed()) return;
+  const bool active = connect_.state() == Connect::State::kConnecting;
+  if (active) {
+    const HelloVerdict verdict = check_hello(data, core_.expected);
+    if (!verdict.hello || verdict.hello->rank != peer_ || verdict.hello->attempt != connect_.attempt()) {
+      fail(Status::kProtocolError, verdict.hello ? "another process answered" : verdict.text);
+      return;
+    }
+    adopt(*verdict.hello);
+    --core_.attempts_out;
+    attempt_counted_ = false;
+  }
+  if (!poll_listed()) poll_index_ = core_.rings.add(this);
+  watch_next_slot();
+  act(connect_.on_connected(), "");
+}
+
+// ---- losing
+
+template <class PortT>
+void Channel<PortT>::on_rejected(std::span<const std::byte> data) {
+  if (failed()) return;
+  const auto reject = decode_reject(data);
+  if (!reject && data.empty()) {  // refused below us: nobody listens, or not yet
+    on_lost("the connection was refused");
+    return;
+  }
+  const RejectReason reason = reject ? static_cast<RejectReason>(reject->reason) : RejectReason::kStranger;
+  const std::string why = reject ? describe_reject(*reject, core_.expected)
+                                 : std::string("the peer does not take this process for one of its job");
+  const Connect::Action action = connect_.on_rejected(reason, core_.port.now_us(), core_.random());
+  if (action == Connect::Action::kFail)
+    fail(Status::kProtocolError, why);
+  else
+    act(action, why);
+}
+
+template <class PortT>
+void Channel<PortT>::on_lost(std::string_view why) {
+  if (failed()) return;
+  act(connect_.on_lost(core_.port.now_us(), core_.random()), why);
+}
+
+template <class PortT>
+void Channel<PortT>::close_link() {
+  if (attempt_counted_) --core_.attempts_out;
+  attempt_counted_ = false;
+  link_ = typename Port::Link();
+}
+
+template <class PortT>
+void Channel<PortT>::fail(Status status, std::string_view text) {
+  if (failed()) return;
+  failure_ = status;
+  error_ = text;
+  release_due_ = true;
+  want_attention();
+  core_.upper.failed(core_.upper.user, peer_, status, error_.c_str());
+}
+
+template <class PortT>
+void Channel<PortT>::release() {
+  release_due_ = false;
+  close_link();
+  if (poll_listed()) core_.rings.remove(std::exchange(poll_index_, PollSet<Channel>::kNone));
+  send_ring_ = Ring();
+  receive_ring_ = Ring();
+  core_.control.give_back(std::exchange(control_, {}));
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Growth of one direction of one channel (002 fig 3, 4, 6; 000 c1, c15 to c18). The rules are in
+// protocol/enlarge_sender.h and protocol/enlarge_receiver.h; here they get their memory.
+#pragma once
+
+#include <cstring>
+
+#include "channel/channel.h"
+#include "protocol/words.h"
+
+namespace bufenlarge {
+
+// ---- sender
+
+template <class PortT>
+void Channel<PortT>::begin_enlargement(std::uint8_t phase) {
+  enlarge_sender_.need(phase);
+  serve_request();
+  if (!failed()) want_attention();
+}
+
+// The request is the last slot of its ring: nothing is staged after it before the swap.
+template <class PortT>
+void Channel<PortT>::serve_request() {
+  if (room() == 0) return;
+  // An answer to an earlier request may still lie there.
+  std::memset(&control_.block->inbox.ack, 0, sizeof(EnlargeAck));
+  const EnlargeRequest request = enlarge_sender_.request();
+  std::memcpy(send_ring_.slot(producer_.stage_index()) +
+                  payload_offset(send_ring_.stride(), sizeof request),
+              &request, sizeof request);
+  stage_slot(SlotKind::kEnlargeRequest, sizeof request, 0);
+  enlarge_sender_.requested(producer_.staged(), core_.port.now_us());
+  flush();
+}
+
+template <class PortT>
+void Channel<PortT>::serve_acknowledgement(std::uint64_t now_us) {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  EnlargeAck seen;
+  std::memcpy(&seen, &control_.block->inbox.ack, sizeof seen);
+  switch (enlarge_sender_.poll(seen, core_.settings.phases, now_us)) {
+    case EnlargeSender::Verdict::kNothing:
+      return;
+    case EnlargeSender::Verdict::kAccepted:
+      provision_retry_us_ = now_us;
+      provision_give_up_us_ = now_us + core_.settings.connect_timeout_us;
+      return;
+    case EnlargeSender::Verdict::kRepeat:
+      std::memset(&control_.block->inbox.ack, 0, sizeof(EnlargeAck));
+      control_.block->outbox.repeat = make_repeat(enlarge_sender_.request());
+      repeat_due_ = true;
+      return;
+  }
+}
+
+// Small ring out, large ring in (002 fig 4, blocks 455 to 459).
+template <class PortT>
+void Channel<PortT>::swap_send_ring(std::uint64_t now_us) {
+  // The staging memory may still be read for a retransmission until its writes are complete.
+  if (!in_flight_.empty() || now_us < provision_retry_us_) return;
+  const EnlargeAck& ack = enlarge_sender_.ack();
+  send_ring_ = Ring();
+  if (!provision(send_ring_, ack.phase)) {
+    provision_retry_us_ = now_us + Connect::kPauseMinUs;
+    if (now_us >= provision_give_up_us_)
+      fail(Status::kMemoryError, "no memory could be registered for the larger send ring");
+    return;
+  }
+  remote_.ring_address = ack.ring_address;
+  remote_.ring_key = ack.ring_key;
+  producer_.start(ack.base, ack.slots);
+  send_epoch_ = ack.epoch;
+  if (ack.status == static_cast<std::uint8_t>(AckStatus::kRefused)) {
+    // What the peer cannot provide goes in pieces through the ring it could.
+    send_limit_ = ack.phase;
+    ++sent_.refused;
+  } else {
+    ++sent_.enlargements;
+  }
+  send_phase_ = ack.phase;
+  enlarge_sender_.swapped();
+}
+
+// ---- receiver
+
+// Every slot of the old ring has been read: the request was its last.
+template <class PortT>
+void Channel<PortT>::swap_receive_ring() {
+  const EnlargeRequest request = enlarge_receiver_.request();
+  const auto wanted = static_cast<std::uint8_t>(request.phase);
+  receive_ring_ = Ring();
+  const bool provisioned = provision(receive_ring_, wanted);
+  if (!provisioned && !provision(receive_ring_, receive_phase_)) {
+    fail(Status::kMemoryError, "no memory could be registered for the receive ring");
+    return;
+  }
+  if (provisioned) {
+    receive_phase_ = wanted;
+    ++received_.enlargements;
+  } else {
+    ++received_.refused;
+  }
+  ++receive_epoch_;
+  const Phase& phase = core_.settings.phases.at(receive_phase_);
+  consumer_.start(consumer_.consumed(), phase.slots);
+  EnlargeAck ack{};
+  ack.ring_address = receive_ring_.region().remote_address();
+  ack.ring_key = receive_ring_.region().remote_key();
+  ack.base = consumer_.consumed();
+  ack.slot_bytes = phase.slot_bytes;
+  ack.slots = phase.slots;
+  ack.phase = receive_phase_;
+  ack.status = static_cast<std::uint8_t>(provisioned ? AckStatus::kProvisioned : AckStatus::kRefused);
+  ack.epoch = receive_epoch_;
+  enlarge_receiver_.swapped(seal_ack(ack, request.number));
+  grant_due_ = false;
+  control_.block->outbox.ack = enlarge_receiver_.ack();
+  ack_due_ = !post_word(offsetof(ControlInbox, ack), sizeof(EnlargeAck));
+  if (!failed()) want_attention();  // for the ack, and for repeat words until it is confirmed
+}
+
+template <class PortT>
+void Channel<PortT>::serve_repeat_word() {
+  RepeatWord& word = control_.block->inbox.repeat;
+  const auto request = read_repeat(word);
+  if (!request || !enlarge_receiver_.on_repeat(*request)) return;
+  std::memset(&word, 0, sizeof word);
+  ack_due_ = true;
+}
+
+template <class PortT>
+bool Channel<PortT>::provision(Ring& ring, std::uint8_t phase) {
+  const Phase& geometry = core_.settings.phases.at(phase);
+  Region region = core_.port.allocate(geometry.ring_bytes());
+  if (region.bytes() == 0) return false;
+  ring = Ring(std::move(region), geometry);
+  note_registered();
+  return true;
+}
+
+template <class PortT>
+void Channel<PortT>::note_registered() {
+  registered_bytes_max_ = std::max(registered_bytes_max_, registered_bytes());
+}
+
+}  // namespace bufenlarge

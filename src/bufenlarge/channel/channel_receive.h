@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Arrival: slots of the receive ring, in order, each handed up exactly once (000 c19).
+#pragma once
+
+#include "channel/channel.h"
+#include "protocol/words.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+unsigned Channel<PortT>::receive() {
+  unsigned taken = 0;
+  if (!connected()) return taken;
+  // One ring full at most: a fast peer may not keep the others waiting.
+  for (std::uint32_t budget = consumer_.slots(); budget > 0 && !failed(); --budget) {
+    const std::byte* slot = receive_ring_.slot(consumer_.index());
+    SlotTrailer trailer;
+    const SlotState state = inspect_slot(slot, receive_ring_.stride(), consumer_.expected_commit(),
+                                         receive_epoch_, !core_.port.ordered(), trailer);
+    if (state == SlotState::kEmpty) break;
+    ++taken;
+    if (state == SlotState::kInvalid || !producer_.grant_low(trailer.grant)) {
+      fail(Status::kProtocolError, "the peer wrote a slot that breaks the wire protocol");
+      break;
+    }
+    if (connect_.state() == Connect::State::kSilent) connect_.on_first_message();
+    if (enlarge_receiver_.acked()) enlarge_receiver_.confirmed();
+    if (!take_slot(slot, trailer)) break;
+  }
+  if (taken != 0 && !failed()) {
+    watch_next_slot();
+    maybe_grant();
+  }
+  return taken;
+}
+
+// False when the ring was swapped: what follows lies in the new one, which is empty.
+template <class PortT>
+bool Channel<PortT>::take_slot(const std::byte* slot, const SlotTrailer& trailer) {
+  const std::byte* payload = slot + payload_offset(receive_ring_.stride(), trailer.bytes);
+  switch (static_cast<SlotKind>(trailer.kind)) {
+    case SlotKind::kPayload:
+      deliver(payload, trailer);
+      consumer_.consume();
+      return true;
+    case SlotKind::kHello:
+      consumer_.consume();
+      return true;
+    case SlotKind::kEnlargeRequest:
+      break;
+  }
+  EnlargeRequest request{};
+  std::memcpy(&request, payload, std::min<std::size_t>(sizeof request, trailer.bytes));
+  consumer_.consume();
+  if (enlarge_receiver_.on_request(request, receive_phase_, core_.settings.phases))
+    swap_receive_ring();
+  else
+    fail(Status::kProtocolError, "the peer asked for an enlargement that is not possible");
+  return false;
+}
+
+template <class PortT>
+void Channel<PortT>::deliver(const std::byte* payload, const SlotTrailer& trailer) {
+  const bool first = (trailer.marks & kMarkFirst) != 0;
+  const bool last = (trailer.marks & kMarkLast) != 0;
+  if (first == receive_open_) {
+    fail(Status::kProtocolError, "the peer mixed up the pieces of a message");
+    return;
+  }
+  receive_open_ = !last;
+  received_.count(receive_phase_, trailer.bytes, first, last);
+  core_.upper.deliver(core_.upper.user, peer_, payload, trailer.bytes, trailer.marks);
+}
+
+template <class PortT>
+void Channel<PortT>::watch_next_slot() {
+  const std::byte* slot = receive_ring_.slot(consumer_.index());
+  const auto* commit = reinterpret_cast<const std::uint64_t*>(slot + receive_ring_.stride()) - 1;
+  core_.rings.update(poll_index_, commit, consumer_.expected_commit());
+}
+
+template <class PortT>
+void Channel<PortT>::maybe_grant() {
+  if (!consumer_.owes_grant() && !grant_due_) return;
+  control_.block->outbox.grant = make_grant(consumer_.consumed());
+  grant_due_ = !post_word(offsetof(ControlInbox, grant), sizeof(GrantWord));
+  if (grant_due_)
+    want_attention();
+  else
+    consumer_.report();
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Sending: which part of the vector may go, into which slots, as which writes (000 c7; 002 fig 3, 5).
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "channel/channel.h"
+
+namespace bufenlarge {
+
+// Slots that follow each other in the ring go out as one write when the unused bytes between them
+// cost less than another write would (measured on tcp: a write costs about as much as copying a few
+// kilobytes).
+inline constexpr std::uint32_t kGapBytesMax = 1024;
+// A write no longer than this, so that the receiver starts reading while the rest is being filled.
+inline constexpr std::uint32_t kRunBytesMax = 32 * 1024;
+
+template <class PortT>
+Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_t& sent) {
+  sent = 0;
+  if (!connect_.ready() || failed()) [[unlikely]] return not_ready();
+  if (!enlarge_sender_.steady()) [[unlikely]] return Status::kAgain;
+  const VectorPlan plan = plan_vector(vector, core_.settings.phases, send_phase_, send_limit_,
+                                      core_.settings.vector_mode);
+  if (plan.phase != send_phase_) [[unlikely]] {
+    begin_enlargement(plan.phase);
+    return failed() ? failure_ : Status::kAgain;
+  }
+  stage(vector.first(plan.elements), !more && plan.elements == vector.size(), sent);
+  flush();
+  if (failed()) [[unlikely]] return failure_;
+  return sent != 0 ? Status::kOk : Status::kAgain;
+}
+
+template <class PortT>
+Status Channel<PortT>::not_ready() {
+  if (failed()) return failure_;
+  connect_.want(core_.port.now_us());
+  if (connect_.timed()) want_time();
+  return Status::kAgain;
+}
+
+template <class PortT>
+std::uint32_t Channel<PortT>::room() {
+  if (producer_.room() == 0) {
+    const auto consumed = read_grant(control_.block->inbox.grant);
+    if (consumed && !producer_.grant(*consumed))
+      fail(Status::kProtocolError, "the peer granted slots that were never written");
+  }
+  return failed() ? 0 : producer_.room();
+}
+
+// Copies the elements, one after the other, into as many slots as there is room for.
+template <class PortT>
+void Channel<PortT>::stage(std::span<const iovec> elements, bool ends, std::size_t& sent) {
+  std::size_t left = 0;
+  for (const iovec& element : elements) left += element.iov_len;
+  const iovec* element = elements.data();
+  std::size_t offset = 0;
+  const std::uint32_t stride = send_ring_.stride();
+  std::uint32_t unposted = 0;
+  while (left != 0 && room() != 0) {
+    const auto bytes = static_cast<std::uint32_t>(std::min<std::size_t>(left, send_ring_.capacity()));
+    std::byte* to = send_ring_.slot(producer_.stage_index()) + payload_offset(stride, bytes);
+    for (std::uint32_t filled = 0; filled < bytes;) {
+      const std::size_t part = std::min<std::size_t>(element->iov_len - offset, bytes - filled);
+      std::memcpy(to + filled, static_cast<const std::byte*>(element->iov_base) + offset, part);
+      filled += static_cast<std::uint32_t>(part);
+      offset += part;
+      if (offset == element->iov_len) ++element, offset = 0;
+    }
+    left -= bytes;
+    sent += bytes;
+    const bool last = ends && left == 0;
+    const auto marks = static_cast<std::uint8_t>((message_open_ ? 0 : kMarkFirst) | (last ? kMarkLast : 0));
+    sent_.count(send_phase_, bytes, !message_open_, last);
+    message_open_ = !last;
+    stage_slot(SlotKind::kPayload, bytes, marks);
+    unposted += stride;
+    if (unposted >= kRunBytesMax) flush(), unposted = 0;
+  }
+}
+
+// Seals the next slot, whose payload is in place.
+template <class PortT>
+void Channel<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks) {
+  const SlotFill fill{producer_.staged(), bytes, static_cast<std::uint32_t>(consumer_.consumed()),
+                      send_epoch_,        kind,  marks,
+                      remote_.wants_checks};
+  seal_slot(send_ring_.slot(producer_.stage_index()), send_ring_.stride(), fill);
+  producer_.stage_one();
+  consumer_.report();
+}
+
+template <class PortT>
+void Channel<PortT>::flush() {
+  while (!producer_.all_posted() && !failed()) {
+    if (!post_run()) {
+      want_attention();
+      return;
+    }
+  }
+}
+
+// Posts one write of slots that lie next to each other. False when it has to be tried again.
+template <class PortT>
+bool Channel<PortT>::post_run() {
+  if (in_flight_.full()) return false;
+  const std::uint32_t stride = send_ring_.stride();
+  const std::uint32_t first = producer_.post_index();
+  const auto used_from = [&](std::uint32_t index) {
+    return payload_offset(stride, trailer_of(send_ring_.slot(index), stride)->bytes);
+  };
+  const auto staged = static_cast<std::uint32_t>(producer_.staged() - producer_.posted());
+  const std::uint32_t most = std::min(staged, producer_.slots() - first);
+  const std::uint32_t begin = used_from(first);
+  std::uint32_t count = 1;
+  while (count < most && (count + 1) * stride - begin <= std::max(kRunBytesMax, stride) &&
+         used_from(first + count) <= kGapBytesMax) {
+    ++count;
+  }
+  const std::byte* from = send_ring_.slot(first) + begin;
+  const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * stride + begin;
+  switch (core_.port.write(link_, send_ring_.region(), from, std::size_t{count} * stride - begin, to,
+                           remote_.ring_key)) {
+    case WriteResult::kCopied:
+      producer_.post(count);
+      if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());
+      return true;
+    case WriteResult::kPosted:
+      producer_.post(count);
+      in_flight_.posted(producer_.posted());
+      return true;
+    case WriteResult::kAgain:
+      return false;
+    case WriteResult::kFailed:
+      on_lost("write failed");
+      return true;
+  }
+  return false;
+}
+
+// Writes a part of the outbox into the same place of the peer's inbox. Such parts are small enough to
+// be copied by the port, so the outbox is free again at once.
+template <class PortT>
+bool Channel<PortT>::post_word(std::uint64_t inbox_offset, std::size_t bytes) {
+  const auto* from = reinterpret_cast<const std::byte*>(&control_.block->outbox) + inbox_offset;
+  const WriteResult result =
+      core_.port.write(link_, *control_.region, from, bytes, remote_.control_address + inbox_offset,
+                       remote_.control_key);
+  BUFENLARGE_CHECK(result != WriteResult::kPosted);
+  if (result == WriteResult::kFailed) on_lost("write failed");
+  return result != WriteResult::kAgain;
+}
+
+template <class PortT>
+void Channel<PortT>::on_written() {
+  producer_.complete(in_flight_.completed());
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// All channels of one process, and one round of progress over them.
+//
+// A round costs what is active: two words per connected channel to see that nothing arrived, and the
+// channels on the attention and time lists. It always polls the port, even when a slot was found,
+// because a software provider places data only inside that call.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "channel/channel.h"
+#include "channel/channel_connect.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+class Context {
+ public:
+  using Port = PortT;
+  using Channel = bufenlarge::Channel<Port>;
+  using Core = typename Channel::Core;
+
+  // Cards are `card_bytes` each, in order of rank, and copied.
+  Context(Port& port, const ChannelSettings& settings, std::uint32_t rank, std::uint32_t size,
+          std::uint64_t job_key, const UpperLayer& upper)
+      : core_(port, settings, expectation(settings, size, job_key), rank, upper), channels_(size) {
+    core_.random_state = job_key + rank;
+  }
+
+  void set_cards(std::span<const std::byte> cards) { cards_.assign(cards.begin(), cards.end()); }
+
+  // Made on first use; nullptr for the own rank (see send_to_self) and for ranks out of range.
+  Channel* channel(std::uint32_t peer) {
+    if (peer >= channels_.size() || peer == core_.rank) return nullptr;
+    if (!channels_[peer]) {
+      const std::size_t card_bytes = cards_.size() / channels_.size();
+      channels_[peer] = std::make_unique<Channel>(core_, peer, cards_.data() + peer * card_bytes);
+    }
+    return channels_[peer].get();
+  }
+  [[nodiscard]] const Channel* find(std::uint32_t peer) const {
+    return peer < channels_.size() ? channels_[peer].get() : nullptr;
+  }
+
+  // Loopback: copied whole, delivered by a later round. Returns the bytes.
+  std::size_t send_to_self(std::span<const iovec> vector, bool more);
+
+  unsigned progress();
+
+  [[nodiscard]] bool idle() const {
+    for (std::size_t i = 0; i < core_.rings.size(); ++i)
+      if (!core_.rings[i].channel->idle()) return false;
+    return to_self_.empty();
+  }
+
+  // ---- events of the port
+  void on_written(void* user) { static_cast<Channel*>(user)->on_written(); }
+  void on_lost(void* user, std::string_view why) { static_cast<Channel*>(user)->on_lost(why); }
+  void on_connected(void* user, std::span<const std::byte> data) {
+    static_cast<Channel*>(user)->on_connected(data);
+  }
+  void on_rejected(void* user, std::span<const std::byte> data) {
+    static_cast<Channel*>(user)->on_rejected(data);
+  }
+  void on_request(typename Port::Request& request, std::span<const std::byte> data);
+
+  [[nodiscard]] const Core& core() const { return core_; }
+  [[nodiscard]] std::uint32_t refused() const { return refused_; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(channels_.size()); }
+
+  // Connection events are rare: they are looked for this often, and in every round while an own
+  // attempt is out.
+  static constexpr std::uint32_t kEventRounds = 32;
+
+ private:
+  static HelloExpectation expectation(const ChannelSettings& settings, std::uint32_t size,
+                                      std::uint64_t job_key) {
+    const Phase& first = settings.phases.at(0);
+    return {job_key, size, first.slot_bytes, static_cast<std::uint16_t>(first.slots),
+            geometry_hash(settings.phases)};
+  }
+  unsigned deliver_to_self();
+  void serve_lists();
+
+  struct SelfPiece {
+    std::vector<std::byte> bytes;
+    std::uint8_t marks;
+  };
+
+  Core core_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<std::byte> cards_;
+  std::deque<SelfPiece> to_self_;
+  bool self_open_ = false;
+  std::uint32_t refused_ = 0;
+  std::uint32_t round_ = 0;
+};
+
+template <class PortT>
+unsigned Context<PortT>::progress() {
+  unsigned moved = core_.port.poll(*this);
+  if (++round_ % kEventRounds == 0 || core_.attempts_out != 0) moved += core_.port.poll_events(*this);
+  for (std::size_t i = 0; i < core_.rings.size(); ++i) {
+    if (core_.rings[i].arrived()) moved += core_.rings[i].channel->receive();
+  }
+  if (!core_.attention.empty() || !core_.timed.empty()) [[unlikely]] serve_lists();
+  if (!to_self_.empty()) [[unlikely]] moved += deliver_to_self();
+  return moved;
+}
+
+template <class PortT>
+void Context<PortT>::serve_lists() {
+  const std::uint64_t now_us = core_.port.now_us();
+  auto& timed = core_.timed;
+  for (std::size_t i = 0; i < timed.size();) {
+    if (timed[i]->tick(now_us)) {
+      ++i;
+    } else {
+      timed[i]->set_time_listed(false);
+      timed[i] = timed.back();
+      timed.pop_back();
+    }
+  }
+  auto& attention = core_.attention;
+  for (std::size_t i = 0; i < attention.size();) {
+    if (attention[i]->service(now_us)) {
+      ++i;
+    } else {
+      attention[i]->set_attention_listed(false);
+      attention[i] = attention.back();
+      attention.pop_back();
+    }
+  }
+}
+
+template <class PortT>
+void Context<PortT>::on_request(typename Port::Request& request, std::span<const std::byte> data) {
+  HelloVerdict verdict = check_hello(data, core_.expected);
+  if (verdict.hello) {
+    if (Channel* peer = channel(verdict.hello->rank)) {
+      peer->on_request(request, *verdict.hello);
+      return;
+    }
+    verdict.reason = RejectReason::kStranger;  // it claims to be this very process
+  }
+  ++refused_;
+  const Reject reject = make_reject(verdict.reason, core_.expected, 0);
+  const bool told = verdict.reason != RejectReason::kStranger;
+  core_.port.reject(request, std::as_bytes(std::span(&reject, told ? 1u : 0u)));
+  if (!told) return;
+  // One of the job that cannot be talked to: this side's error names both values, too.
+  std::uint32_t rank = 0;
+  std::memcpy(&rank, data.data() + offsetof(Hello, rank), sizeof rank);
+  if (Channel* peer = channel(rank)) peer->fail(Status::kProtocolError, verdict.text);
+}
+
+template <class PortT>
+std::size_t Context<PortT>::send_to_self(std::span<const iovec> vector, bool more) {
+  SelfPiece piece;
+  for (const iovec& element : vector) {
+    const auto* from = static_cast<const std::byte*>(element.iov_base);
+    piece.bytes.insert(piece.bytes.end(), from, from + element.iov_len);
+  }
+  piece.marks = static_cast<std::uint8_t>((self_open_ ? 0 : kMarkFirst) | (more ? 0 : kMarkLast));
+  self_open_ = more;
+  const std::size_t bytes = piece.bytes.size();
+  to_self_.push_back(std::move(piece));
+  return bytes;
+}
+
+template <class PortT>
+unsigned Context<PortT>::deliver_to_self() {
+  const SelfPiece piece = std::move(to_self_.front());
+  to_self_.pop_front();
+  core_.upper.deliver(core_.upper.user, core_.rank, piece.bytes.data(), piece.bytes.size(), piece.marks);
+  return 1;
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What the channels of one context share: the port, the settings, the callbacks upward, and the lists
+// that make a round of progress cost what is active.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "channel/control_slab.h"
+#include "channel/poll_set.h"
+#include "channel/settings.h"
+#include "protocol/handshake.h"
+#include "status.h"
+
+namespace bufenlarge {
+
+// Callbacks to the upper layer; bufenlarge.h states their contracts.
+struct UpperLayer {
+  void (*deliver)(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks);
+  void (*failed)(void* user, std::uint32_t peer, Status status, const char* message);
+  void* user;
+};
+
+template <class Port, class Channel>
+struct Core {
+  Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in,
+       std::uint32_t rank_in, const UpperLayer& upper_in)
+      : port(port_in),
+        settings(settings_in),
+        expected(expected_in),
+        rank(rank_in),
+        upper(upper_in),
+        control(port_in) {}
+
+  Port& port;
+  const ChannelSettings settings;
+  const HelloExpectation expected;
+  const std::uint32_t rank;
+  const UpperLayer upper;
+  ControlSlab<Port> control;
+  PollSet<Channel> rings;
+  std::vector<Channel*> attention;  // something of theirs could not be done at once
+  std::vector<Channel*> timed;      // their connection waits for a time or a free attempt
+  std::uint32_t attempts_out = 0;   // connection attempts under way
+  std::uint32_t crossings = 0;
+  std::uint64_t random_state = 0;
+
+  static constexpr std::uint32_t kAttemptsMax = 64;
+
+  // splitmix64: jitter only
+  std::uint32_t random() {
+    std::uint64_t z = (random_state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<std::uint32_t>(z >> 32);
+  }
+};
+
+}  // namespace bufenlarge

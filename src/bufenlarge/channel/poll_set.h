@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Where the next slot of every connected channel will be committed, packed so that a round over idle
+// channels touches two words each and none of the channels themselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bufenlarge {
+
+template <class Channel>
+class PollSet {
+ public:
+  struct Entry {
+    const std::uint64_t* commit;
+    std::uint64_t expected;
+    Channel* channel;
+
+    [[nodiscard]] bool arrived() const {
+      return __atomic_load_n(commit, __ATOMIC_ACQUIRE) == expected;
+    }
+  };
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] const Entry& operator[](std::size_t index) const { return entries_[index]; }
+
+  // Returns the index, which the channel keeps.
+  std::size_t add(Channel* channel) {
+    static constexpr std::uint64_t kNever = 0;
+    entries_.push_back({&kNever, 1, channel});
+    return entries_.size() - 1;
+  }
+  void update(std::size_t index, const std::uint64_t* commit, std::uint64_t expected) {
+    entries_[index].commit = commit;
+    entries_[index].expected = expected;
+  }
+  // Moves the last entry into the gap and tells its channel. Not while iterating.
+  void remove(std::size_t index) {
+    entries_[index] = entries_.back();
+    entries_.pop_back();
+    if (index < entries_.size()) entries_[index].channel->set_poll_index(index);
+  }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace bufenlarge

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// What the knobs come to for channels. Fixed while a context is open.
+#pragma once
+
+#include <cstdint>
+
+#include "protocol/phase_table.h"
+#include "protocol/vector_plan.h"
+
+namespace bufenlarge {
+
+struct ChannelSettings {
+  PhaseTable phases;
+  VectorMode vector_mode = VectorMode::kPartial;
+  bool enlargement = true;
+  std::uint64_t ack_timeout_us = 1'000'000;
+  std::uint64_t connect_timeout_us = 30'000'000;
+};
+
+}  // namespace bufenlarge

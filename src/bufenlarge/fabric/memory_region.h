@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Pages of their own, registered for RDMA writes from and to them. Whole pages, so that
+// madvise(MADV_DONTFORK) and munmap touch nobody else's data; destroying one closes the registration
+// and gives the pages back to the system (002 fig 4, blocks 455 and 456).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "fabric/fid.h"
+
+namespace bufenlarge {
+
+// What is registered now, at most, and ever; bytes are whole pages.
+struct RegistrationCounters {
+  std::uint64_t bytes = 0;
+  std::uint64_t bytes_max = 0;
+  std::uint64_t registrations = 0;
+  std::uint64_t deregistrations = 0;
+};
+
+class MemoryRegion {
+ public:
+  MemoryRegion() = default;
+  // Empty when memory or registration was refused. `key` is used by providers that let the
+  // application choose keys (tcp). `virtual_addresses`: FI_MR_VIRT_ADDR is set.
+  MemoryRegion(fid_domain* domain, std::size_t bytes, std::uint32_t key, bool virtual_addresses,
+               RegistrationCounters& counters);
+  MemoryRegion(MemoryRegion&& other) noexcept { swap(other); }
+  MemoryRegion& operator=(MemoryRegion&& other) noexcept {
+    MemoryRegion(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~MemoryRegion();
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t remote_address() const { return remote_address_; }
+  [[nodiscard]] std::uint32_t remote_key() const { return remote_key_; }
+  [[nodiscard]] void* descriptor() const { return descriptor_; }
+
+ private:
+  void swap(MemoryRegion& other) noexcept;
+
+  RegionFid registration_;
+  RegistrationCounters* counters_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t remote_address_ = 0;
+  void* descriptor_ = nullptr;
+  std::uint32_t remote_key_ = 0;
+};
+
+}  // namespace bufenlarge

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "fabric/provider.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "channel/port.h"
+#include "fabric/fabric_error.h"
+
+namespace bufenlarge {
+
+namespace {
+
+constexpr std::uint32_t kApi = FI_VERSION(1, 17);
+
+struct Interface {
+  std::string name;
+  std::string address;
+  bool loopback;
+};
+
+std::vector<Interface> interfaces() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) throw FabricError("getifaddrs", -errno);
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
+  std::vector<Interface> found;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    if ((entry->ifa_flags & IFF_UP) == 0) continue;
+    char text[INET_ADDRSTRLEN];
+    const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
+    inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
+    found.push_back({entry->ifa_name, text, (entry->ifa_flags & IFF_LOOPBACK) != 0});
+  }
+  return found;
+}
+
+// The address asked for by interface name or by itself; every interface is named when there is none.
+std::string resolve(const std::string& wanted) {
+  std::string there;
+  for (const Interface& one : interfaces()) {
+    if (one.name == wanted || one.address == wanted) return one.address;
+    there += (there.empty() ? "" : ", ") + one.name + " (" + one.address + ")";
+  }
+  throw FabricError("INTERFACE: '" + wanted + "' is no network interface or IPv4 address of this host that is up; there are: " +
+                    there);
+}
+
+// The first interface that other hosts can reach; loopback on a host that has no other.
+std::string default_address() {
+  const std::vector<Interface> all = interfaces();
+  for (const Interface& one : all)
+    if (!one.loopback) return one.address;
+  return all.empty() ? "127.0.0.1" : all.front().address;
+}
+
+InfoPtr make_hints(const char* provider, std::size_t inline_bytes) {
+  InfoPtr hints(fi_allocinfo());
+  if (!hints) throw FabricError("fi_allocinfo", -FI_ENOMEM);
+  hints->fabric_attr->prov_name = strdup(provider);
+  hints->ep_attr->type = FI_EP_MSG;
+  hints->caps = FI_MSG | FI_RMA;
+  hints->mode = FI_RX_CQ_DATA | FI_CONTEXT;
+  hints->addr_format = FI_SOCKADDR_IN;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW;
+  // Slot writes in flight, plus the grant, acknowledgement and repeat words beside them.
+  hints->tx_attr->size = kWritesInFlightMax + 8;
+  hints->tx_attr->iov_limit = 1;
+  hints->tx_attr->inject_size = inline_bytes;
+  return hints;
+}
+
+InfoPtr ask(const char* provider, const std::string& address, std::size_t inline_bytes) {
+  const InfoPtr hints = make_hints(provider, inline_bytes);
+  fi_info* offers = nullptr;
+  const bool bound = !address.empty();
+  const int code = fi_getinfo(kApi, bound ? address.c_str() : nullptr, nullptr, bound ? FI_SOURCE : 0,
+                              hints.get(), &offers);
+  const InfoPtr all(code == 0 ? offers : nullptr);
+  for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next) {
+    const std::uint32_t protocol = offer->ep_attr->protocol;
+    const bool fits = protocol == FI_PROTO_SOCK_TCP || protocol == FI_PROTO_RDMA_CM_IB_RC ||
+                      protocol == FI_PROTO_IWARP;
+    if (fits && offer->src_addr != nullptr && offer->src_addrlen == sizeof(sockaddr_in))
+      return InfoPtr(fi_dupinfo(offer));
+  }
+  return nullptr;
+}
+
+// libfabric keeps closed registrations in a cache of its own, pinned and writable (libfabric 1.17
+// prov/verbs/src/verbs_mr.c). Rings that are freed have to be gone.
+void turn_off_registration_cache() { setenv("FI_MR_CACHE_MAX_COUNT", "0", 0); }
+
+}  // namespace
+
+InfoPtr choose_provider(const ProviderRequest& request) {
+  turn_off_registration_cache();
+  const std::string given = request.interface_name.empty() ? "" : resolve(request.interface_name);
+  if (request.provider != ProviderChoice::kTcp) {
+    if (InfoPtr info = ask("verbs", given, kInlineBytes)) return info;
+    if (request.provider == ProviderChoice::kVerbs) {
+      throw FabricError("PROVIDER=verbs: libfabric offers no verbs endpoint" +
+                        (given.empty() ? std::string(" (no RDMA device with an IPv4 address)")
+                                       : " on " + given) +
+                        "; PROVIDER=tcp or auto works without an RDMA device");
+    }
+  }
+  const std::string address = given.empty() ? default_address() : given;
+  if (InfoPtr info = ask("tcp", address, 2 * kInlineBytes)) return info;
+  throw FabricError("libfabric offers no tcp endpoint (FI_EP_MSG) on " + address +
+                    "; is its tcp provider installed, and not excluded by FI_PROVIDER?");
+}
+
+std::string provider_name(const fi_info& info) { return info.fabric_attr->prov_name; }
+
+std::string protocol_name(const fi_info& info) {
+  std::uint32_t protocol = info.ep_attr->protocol;
+  return fi_tostr(&protocol, FI_TYPE_PROTOCOL);
+}
+
+std::string domain_name(const fi_info& info) { return info.domain_attr->name; }
+
+std::string address_text(const sockaddr_in& address) {
+  char text[INET_ADDRSTRLEN];
+  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+  return std::string(text) + ":" + std::to_string(ntohs(address.sin_port));
+}
+
+bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_SOCK_TCP; }
+
+}  // namespace bufenlarge

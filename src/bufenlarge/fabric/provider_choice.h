@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace bufenlarge {
+
+enum class ProviderChoice : std::uint8_t { kAuto, kTcp, kVerbs };
+
+}  // namespace bufenlarge

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// bufenlarge_info: what this library is set to, what this machine offers, and the texts made from the
+// table of knobs.
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "fabric/fabric_port.h"
+#include "knobs.h"
+#include "protocol/wire.h"
+#include "version.h"
+
+namespace {
+
+using bufenlarge::Knob;
+using bufenlarge::Knobs;
+
+constexpr const char* kUsage =
+    "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --mpich-cvars | --memory RANKS |\n"
+    "                        --version | --help]\n"
+    "  --devices         provider, device, address and protocol a job would use here (default)\n"
+    "  --knobs           every knob: default and what is allowed\n"
+    "  --knobs-markdown  the same as docs/knobs.md\n"
+    "  --mpich-cvars     the same as a C header with MPICH's MPI_T variables\n"
+    "  --memory RANKS    ring memory of one process when all RANKS - 1 peers are connected\n";
+
+int print_knobs() {
+  for (const Knob& knob : bufenlarge::knobs())
+    std::printf("MPIR_CVAR_BUFENLARGE_%s\n  default: %s\n  allowed: %s\n", knob.name, knob.default_text,
+                knob.allowed);
+  return 0;
+}
+
+int print_markdown() {
+  std::printf("# Knobs\n\nMade from `src/bufenlarge/knob_table.h` by `bufenlarge_info --knobs-markdown`.\n"
+              "Set them in the environment of `mpirun`; a wrong value stops `MPI_Init` with the knob, the "
+              "value and what is allowed.\n\n| knob | default | allowed | meaning |\n|---|---|---|---|\n");
+  for (const Knob& knob : bufenlarge::knobs())
+    std::printf("| `MPIR_CVAR_BUFENLARGE_%s` | %s%s%s | %s | %s |\n", knob.name,
+                *knob.default_text == 0 ? "" : "`", knob.default_text, *knob.default_text == 0 ? "" : "`",
+                knob.allowed, knob.meaning);
+  return 0;
+}
+
+// MPICH reads the block below with maint/extractcvars. All are strings: the library reads them, so
+// that a wrong one is refused with the same words everywhere.
+int print_mpich_cvars() {
+  std::printf("/* SPDX-License-Identifier: MIT */\n/* Made by bufenlarge_info --mpich-cvars. */\n"
+              "#ifndef BUFENLARGE_CVARS_H_INCLUDED\n#define BUFENLARGE_CVARS_H_INCLUDED\n\n/*\n"
+              "=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===\n\ncategories :\n    - name : BUFENLARGE\n"
+              "      description : Knobs of the ch4:bufenlarge netmod\n\ncvars:\n");
+  for (const Knob& knob : bufenlarge::knobs())
+    std::printf("    - name        : MPIR_CVAR_BUFENLARGE_%s\n      category    : BUFENLARGE\n"
+                "      type        : string\n      default     : \"%s\"\n      class       : none\n"
+                "      verbosity   : MPI_T_VERBOSITY_USER_BASIC\n      scope       : MPI_T_SCOPE_ALL_EQ\n"
+                "      description : >-\n        %s Allowed: %s.\n\n",
+                knob.name, knob.default_text, knob.meaning, knob.allowed);
+  std::printf("=== END_MPI_T_CVAR_INFO_BLOCK ===\n*/\n\n#define MPIDI_BUFENLARGE_FOREACH_KNOB(X)");
+  for (const Knob& knob : bufenlarge::knobs())
+    std::printf(" \\\n    X(\"%s\", MPIR_CVAR_BUFENLARGE_%s)", knob.name, knob.name);
+  std::printf("\n\n#endif /* BUFENLARGE_CVARS_H_INCLUDED */\n");
+  return 0;
+}
+
+int print_devices() {
+  const bufenlarge::FabricPort port({});
+  std::printf("provider  %s\nprotocol  %s\ndevice    %s\naddress   %s\nslots     %s\n",
+              bufenlarge::provider_name(port.info()).c_str(), bufenlarge::protocol_name(port.info()).c_str(),
+              bufenlarge::domain_name(port.info()).c_str(), bufenlarge::address_text(port.address()).c_str(),
+              port.ordered() ? "taken by their commit word (writes are placed in order)"
+                             : "taken when their check holds (writes may be placed out of order)");
+  rlimit locked{};
+  if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY)
+    std::printf("memlock   %llu bytes may be pinned (ulimit -l)\n",
+                static_cast<unsigned long long>(locked.rlim_cur));
+  return 0;
+}
+
+int print_memory(std::string_view text) {
+  unsigned long long ranks = 0;
+  try {
+    ranks = std::stoull(std::string(text));
+  } catch (const std::exception&) {
+  }
+  if (ranks < 1 || ranks > 100'000'000) {
+    std::fprintf(stderr, "bufenlarge_info: --memory '%s': allowed is a number of ranks, 1 to 100000000\n",
+                 std::string(text).c_str());
+    return 2;
+  }
+  Knobs knobs;
+  (void)knobs.resolve();
+  const bufenlarge::PhaseTable& phases = knobs.settings().phases;
+  for (std::uint8_t phase = 0; phase < phases.count; ++phase) {
+    const unsigned long long ring = phases.at(phase).ring_bytes();
+    std::printf("phase %u: %u slots of %u bytes, %llu bytes per peer, %llu bytes for %llu peers\n", phase,
+                phases.at(phase).slots, phases.at(phase).slot_bytes, 2 * ring, 2 * ring * (ranks - 1),
+                ranks - 1);
+  }
+  std::printf("control blocks: %zu bytes per peer\n", sizeof(bufenlarge::ControlBlock));
+  return 0;
+}
+
+int run(int count, char** arguments) {
+  const std::string_view what = count > 1 ? arguments[1] : "--devices";
+  if (what == "--devices") return print_devices();
+  if (what == "--knobs") return print_knobs();
+  if (what == "--knobs-markdown") return print_markdown();
+  if (what == "--mpich-cvars") return print_mpich_cvars();
+  if (what == "--memory" && count > 2) return print_memory(arguments[2]);
+  if (what == "--version") return std::printf("bufenlarge %s\n", bufenlarge::kVersionText) < 0;
+  std::fputs(kUsage, what == "--help" ? stdout : stderr);
+  return what == "--help" ? 0 : 2;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    return run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bufenlarge_info: %s\n", error.what());
+    return 1;
+  }
+}

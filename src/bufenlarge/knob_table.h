@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The one table of knobs. A row: name, how its text is read (a reader in knobs.cc), default, what is
+// allowed, what it does. From it come the parsing, the error messages, the MPI_T variables
+// MPIR_CVAR_BUFENLARGE_<NAME> (bufenlarge_info --mpich-cvars) and docs/knobs.md
+// (bufenlarge_info --knobs-markdown).
+#pragma once
+
+#define BUFENLARGE_KNOBS(X)                                                                           \
+  X(PHASES, phases, "512,8192",                                                                       \
+    "1 to 8 slot sizes in bytes, from 64 to 4194304, each larger than the one before, with commas",   \
+    "Slot sizes of the phases a ring goes through. Every channel begins with the first; a direction " \
+    "moves on when an element does not fit. Equal in all processes.")                                 \
+  X(SLOTS, slots, "16", "1 to 4096; one number for all phases or one for each, with commas",          \
+    "Slots per ring. Ring memory per connected peer is 2 x SLOTS x slot size (send and receive). "    \
+    "Equal in all processes.")                                                                        \
+  X(THRESHOLD, thresholds, "100%",                                                                    \
+    "1% to 100% of a slot's payload, or 1 and more bytes; one for all phases or one for each, with "  \
+    "commas",                                                                                         \
+    "The largest element that counts as fitting a phase. A number of bytes given alone is that of "   \
+    "the first phase; the others then have 100%.")                                                    \
+  X(ENLARGEMENT, enlargement, "on", "on or off",                                                      \
+    "off: channels keep their first phase; larger data goes through it in pieces.")                   \
+  X(VECTOR, vector, "partial", "partial or whole",                                                    \
+    "What goes when an element does not fit. partial: the elements before it. whole: nothing, the "   \
+    "whole vector waits for the larger ring.")                                                        \
+  X(PROVIDER, provider, "auto", "auto, tcp or verbs",                                                 \
+    "libfabric provider. auto: verbs where there is an RDMA device with an IPv4 address, else tcp.")  \
+  X(INTERFACE, text_interface, "", "the name or IPv4 address of a network interface that is up",      \
+    "Interface to use. Empty: the first that other hosts can reach; loopback if there is no other.")  \
+  X(ACK_TIMEOUT, ack_timeout, "1s", "1ms to 1h, as a number with us, ms or s",                        \
+    "After this long without a whole acknowledgement an enlargement request is repeated; the pause "  \
+    "doubles up to 32 times as much.")                                                                \
+  X(CONNECT_TIMEOUT, connect_timeout, "30s", "1ms to 24h, as a number with us, ms or s",              \
+    "How long a peer that refuses connections or cannot be reached is tried again. A peer that is "   \
+    "silent is waited for: it may be computing.")                                                     \
+  X(SUMMARY, summary, "off", "on or off",                                                             \
+    "Print each process's channels and the totals in MPI_Finalize.")                                  \
+  X(SUMMARY_FILE, text_summary_file, "", "a file in a directory that can be written",                 \
+    "Where rank 0 writes the summary as JSON. Setting it turns the summary on.")                      \
+  X(YIELD_AFTER, yield_after, "32", "0 to 1000000; 0 is never",                                       \
+    "After this many rounds of progress without anything moving, the processor is offered to others " \
+    "(sched_yield). For more processes than processors.")

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Knob values: strict reading of text into typed settings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "channel/settings.h"
+#include "fabric/provider_choice.h"
+
+namespace bufenlarge {
+
+struct Knob {
+  const char* name;
+  const char* default_text;
+  const char* allowed;
+  const char* meaning;
+};
+
+std::span<const Knob> knobs();
+
+// A size that is a share of the slot or a number of bytes.
+struct Threshold {
+  std::uint32_t value;
+  bool percent;
+};
+
+class Knobs {
+ public:
+  Knobs();
+
+  // Empty on success; else one line that names the knob, the value and what is allowed, and nothing
+  // has changed. An empty value keeps the default.
+  [[nodiscard]] std::string set(std::string_view name, std::string_view value);
+
+  // Empty when the knobs fit each other; else one line. Fills settings() on success.
+  [[nodiscard]] std::string resolve();
+
+  [[nodiscard]] const ChannelSettings& settings() const { return settings_; }
+  [[nodiscard]] const std::string& text(std::string_view name) const;
+
+  // What the readers of knobs.cc fill.
+  struct Values {
+    std::vector<std::uint32_t> phases;
+    std::vector<std::uint32_t> slots;
+    std::vector<Threshold> thresholds;
+    bool enlargement = true;
+    VectorMode vector = VectorMode::kPartial;
+    ProviderChoice provider = ProviderChoice::kAuto;
+    std::string interface_name;
+    std::uint64_t ack_timeout_us = 0;
+    std::uint64_t connect_timeout_us = 0;
+    bool summary = false;
+    std::string summary_file;
+    std::uint32_t yield_after = 0;
+  };
+  [[nodiscard]] const Values& values() const { return values_; }
+
+ private:
+  [[nodiscard]] std::string refusal(std::string_view name, std::string_view why) const;
+
+  Values values_;
+  std::vector<std::string> texts_;  // as set, in table order
+  ChannelSettings settings_;
+};
+
+}  // namespace bufenlarge

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "protocol/connect.h"
+
+#include <algorithm>
+#include <array>
+
+#include "check.h"
+
+namespace bufenlarge {
+
+namespace {
+
+using State = Connect::State;
+
+struct Edge {
+  State from;
+  State to;
+};
+
+constexpr std::array kEdges{
+    Edge{State::kIdle, State::kWanted},          Edge{State::kIdle, State::kAccepting},
+    Edge{State::kWanted, State::kConnecting},    Edge{State::kWanted, State::kAccepting},
+    Edge{State::kConnecting, State::kReady},     Edge{State::kConnecting, State::kYielding},
+    Edge{State::kConnecting, State::kBackoff},   Edge{State::kConnecting, State::kFailed},
+    Edge{State::kConnecting, State::kAccepting}, Edge{State::kYielding, State::kWanted},
+    Edge{State::kYielding, State::kAccepting},   Edge{State::kBackoff, State::kWanted},
+    Edge{State::kBackoff, State::kAccepting},    Edge{State::kAccepting, State::kSilent},
+    Edge{State::kAccepting, State::kAccepting},  Edge{State::kAccepting, State::kIdle},
+    Edge{State::kAccepting, State::kWanted},     Edge{State::kSilent, State::kReady},
+    Edge{State::kSilent, State::kAccepting},     Edge{State::kSilent, State::kFailed},
+    Edge{State::kReady, State::kFailed},
+};
+
+}  // namespace
+
+const char* to_string(Connect::State state) {
+  switch (state) {
+#define BUFENLARGE_STATE_NAME(name) \
+  case Connect::State::k##name: return #name;
+    BUFENLARGE_CONNECT_STATES(BUFENLARGE_STATE_NAME)
+#undef BUFENLARGE_STATE_NAME
+  }
+  return "?";
+}
+
+void Connect::set_state(State next) {
+  const bool legal = std::any_of(kEdges.begin(), kEdges.end(), [&](const Edge& edge) {
+    return edge.from == state_ && edge.to == next;
+  });
+  BUFENLARGE_CHECK(legal);
+  state_ = next;
+}
+
+void Connect::want(std::uint64_t now_us) {
+  if (wanted_) return;
+  wanted_ = true;
+  wanted_since_us_ = now_us;
+  if (state_ == State::kIdle) set_state(State::kWanted);
+}
+
+Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
+  const bool pausing = state_ == State::kYielding || state_ == State::kBackoff;
+  if (pausing && now_us >= wake_us_) set_state(State::kWanted);
+  if (state_ != State::kWanted || !attempt_free) return Action::kNone;
+  set_state(State::kConnecting);
+  ++attempt_;
+  return Action::kOpen;
+}
+
+Connect::Action Connect::on_connected() {
+  if (state_ == State::kConnecting) {
+    set_state(State::kReady);
+    return Action::kGreet;
+  }
+  if (state_ == State::kAccepting) set_state(State::kSilent);
+  return Action::kNone;
+}
+
+Connect::Action Connect::retry(std::uint64_t now_us, std::uint32_t random) {
+  if (now_us - wanted_since_us_ >= limit_us_) {
+    set_state(State::kFailed);
+    return Action::kFail;
+  }
+  set_state(State::kBackoff);
+  wake_us_ = now_us + pause_us_ + random % pause_us_;
+  pause_us_ = std::min(pause_us_ * 2, kPauseMaxUs);
+  return Action::kClose;
+}
+
+Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, std::uint32_t random) {
+  if (state_ != State::kConnecting) return Action::kNone;
+  switch (reason) {
+    case RejectReason::kCrossing:
+      set_state(State::kYielding);
+      wake_us_ = now_us + kYieldUs;
+      return Action::kClose;
+    case RejectReason::kStale:
+      return retry(now_us, random);
+    case RejectReason::kVersion:
+    case RejectReason::kGeometry:
+    case RejectReason::kStranger:
+      break;
+  }
+  set_state(State::kFailed);
+  return Action::kFail;
+}
+
+Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {
+  switch (state_) {
+    case State::kConnecting:
+      return retry(now_us, random);
+    case State::kAccepting:
+      set_state(wanted_ ? State::kWanted : State::kIdle);
+      return Action::kClose;
+    case State::kSilent:
+    case State::kReady:
+      set_state(State::kFailed);
+      return Action::kFail;
+    case State::kIdle:
+    case State::kWanted:
+    case State::kYielding:
+    case State::kBackoff:
+    case State::kFailed:
+      break;
+  }
+  return Action::kNone;
+}
+
+Connect::Action Connect::reject(RejectReason reason) {
+  reject_reason_ = reason;
+  return Action::kReject;
+}
+
+Connect::Action Connect::on_request(std::uint16_t attempt) {
+  bool replace = false;
+  switch (state_) {
+    case State::kConnecting:
+      ++crossings_;
+      if (own_wins_) return reject(RejectReason::kCrossing);
+      replace = true;
+      break;
+    case State::kAccepting:
+    case State::kSilent:
+      if (static_cast<std::int16_t>(attempt - peer_attempt_) <= 0) return reject(RejectReason::kStale);
+      replace = true;
+      break;
+    case State::kReady:
+    case State::kFailed:
+      return reject(RejectReason::kStale);
+    case State::kIdle:
+    case State::kWanted:
+    case State::kYielding:
+    case State::kBackoff:
+      break;
+  }
+  set_state(State::kAccepting);
+  peer_attempt_ = attempt;
+  return replace ? Action::kReplace : Action::kAccept;
+}
+
+void Connect::on_first_message() {
+  if (state_ == State::kSilent) set_state(State::kReady);
+}
+
+}  // namespace bufenlarge

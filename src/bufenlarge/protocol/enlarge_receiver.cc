@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "protocol/enlarge_receiver.h"
+
+#include "check.h"
+#include "protocol/digest.h"
+#include "protocol/enlarge_sender.h"
+
+namespace bufenlarge {
+
+const char* to_string(EnlargeReceiver::State state) {
+  switch (state) {
+#define BUFENLARGE_STATE_NAME(name) \
+  case EnlargeReceiver::State::k##name: return #name;
+    BUFENLARGE_ENLARGE_RECEIVER_STATES(BUFENLARGE_STATE_NAME)
+#undef BUFENLARGE_STATE_NAME
+  }
+  return "?";
+}
+
+void EnlargeReceiver::set_state(State next) {
+  using enum State;
+  const bool legal = (state_ != kSwapping && next == kSwapping) ||
+                     (state_ == kSwapping && next == kAcked) || (state_ == kAcked && next == kSteady);
+  BUFENLARGE_CHECK(legal);
+  state_ = next;
+}
+
+bool EnlargeReceiver::on_request(EnlargeRequest request, std::uint8_t present, const PhaseTable& table) {
+  const bool allowed =
+      request.number == request_.number + 1 && request.phase > present && request.phase < table.count;
+  if (!allowed || state_ == State::kSwapping) return false;
+  request_ = request;
+  set_state(State::kSwapping);
+  return true;
+}
+
+void EnlargeReceiver::swapped(const EnlargeAck& ack) {
+  set_state(State::kAcked);
+  ack_ = ack;
+}
+
+bool EnlargeReceiver::on_repeat(EnlargeRequest request) const {
+  return state_ == State::kAcked && request.number == request_.number;
+}
+
+void EnlargeReceiver::confirmed() { set_state(State::kSteady); }
+
+EnlargeAck seal_ack(EnlargeAck ack, std::uint32_t number) {
+  ack.number = number;
+  ack.spare = 0;
+  ack.head = ack_head(number);
+  ack.tail = ack_tail(number);
+  ack.check = ack_check(ack);
+  return ack;
+}
+
+}  // namespace bufenlarge

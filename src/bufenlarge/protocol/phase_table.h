@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The phases a ring can be in: slot size, number of slots, and from which element size on the phase
+// is too small (000 c1 c3 c14; 002 fig 5).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "protocol/wire.h"
+
+namespace bufenlarge {
+
+inline constexpr std::uint8_t kPhasesMax = 8;  // BUFENLARGE_PHASES_MAX
+inline constexpr std::uint32_t kSlotBytesMin = 64;
+inline constexpr std::uint32_t kSlotBytesMax = 4u << 20;
+inline constexpr std::uint32_t kSlotsMin = 1;
+inline constexpr std::uint32_t kSlotsMax = 4096;
+
+struct Phase {
+  std::uint32_t slot_bytes = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t threshold_bytes = 0;  // largest element that still fits; <= capacity()
+
+  [[nodiscard]] std::uint32_t stride() const { return slot_stride(slot_bytes); }
+  [[nodiscard]] std::uint32_t capacity() const { return slot_capacity(slot_bytes); }
+  [[nodiscard]] std::size_t ring_bytes() const { return std::size_t{stride()} * slots; }
+};
+
+struct PhaseTable {
+  std::array<Phase, kPhasesMax> phases{};
+  std::uint8_t count = 0;
+
+  [[nodiscard]] const Phase& at(std::uint8_t phase) const { return phases[phase]; }
+  [[nodiscard]] std::uint8_t last() const { return static_cast<std::uint8_t>(count - 1); }
+
+  // The smallest phase from `from` on whose slots take an element of `bytes`; the last one when
+  // none does (the element then goes in pieces).
+  [[nodiscard]] std::uint8_t phase_for(std::size_t bytes, std::uint8_t from) const;
+};
+
+// What both sides of a connection must agree on: every phase's slot size and number of slots.
+std::uint32_t geometry_hash(const PhaseTable& table);
+
+}  // namespace bufenlarge

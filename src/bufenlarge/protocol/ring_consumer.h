@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The receiving side's view of one ring, and when it owes the sender a grant.
+//
+//   reported      the peer has been told that every earlier slot was read
+//   consumed      every earlier slot has been read
+//
+//   reported <= consumed <= reported + slots
+//
+// Grants ride on slots going the other way. When there are none, half a ring of unreported slots is
+// written to the peer's control block: half, so that the sender still has the other half to fill
+// while the grant travels; one, when the ring has a single slot.
+#pragma once
+
+#include <cstdint>
+
+#include "check.h"
+
+namespace bufenlarge {
+
+class RingConsumer {
+ public:
+  // Begins with an empty ring whose slot 0 has position `base`; the peer knows that all before it
+  // was read.
+  void start(std::uint64_t base, std::uint32_t slots) {
+    reported_ = consumed_ = base;
+    slots_ = slots;
+    index_ = 0;
+  }
+
+  [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
+  [[nodiscard]] std::uint32_t index() const { return index_; }
+  [[nodiscard]] std::uint32_t slots() const { return slots_; }
+  // The commit word the next slot will carry.
+  [[nodiscard]] std::uint64_t expected_commit() const { return consumed_ + 1; }
+
+  void consume() {
+    ++consumed_;
+    if (++index_ == slots_) index_ = 0;
+    BUFENLARGE_CHECK(consumed_ - reported_ <= slots_);
+  }
+
+  [[nodiscard]] bool owes_grant() const {
+    const std::uint32_t enough = slots_ > 1 ? slots_ / 2 : 1;
+    return consumed_ - reported_ >= enough;
+  }
+  void report() { reported_ = consumed_; }
+
+ private:
+  std::uint64_t reported_ = 0;
+  std::uint64_t consumed_ = 0;
+  std::uint32_t slots_ = 0;
+  std::uint32_t index_ = 0;
+};
+
+}  // namespace bufenlarge

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* bufenlarge_am_send.c: sends that the fast path could not do, or not to their end. */
+#include "mpidimpl.h"
+#include "bufenlarge_impl.h"
+
+/* The peer of a send, if it can still be reached. */
+static int reachable_peer(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
+                          MPIDI_BUFENLARGE_peer_t ** peer_p)
+{
+    int mpi_errno = MPIDI_BUFENLARGE_peer_of(comm, rank, peer_p);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (send->status != BUFENLARGE_OK)
+        MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci(0), (*peer_p)->rank, send->status,
+                                   bufenlarge_channel_error((*peer_p)->channel));
+    return (*peer_p)->lost_text ? MPIDI_BUFENLARGE_peer_error(*peer_p) : MPI_SUCCESS;
+}
+
+/* Contiguous data, or none. */
+int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_BUFENLARGE_peer_t *peer;
+    MPIR_FUNC_ENTER;
+
+    mpi_errno = reachable_peer(comm, rank, send, &peer);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
+    MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIDI_BUFENLARGE_queue_append(peer, deferred);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Noncontiguous data, and data in a GPU's memory, is packed a piece at a time. MPI lets the user
+ * free the datatype before the message has gone, hence the reference. */
+int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
+                                 MPI_Aint count, MPI_Datatype datatype)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_BUFENLARGE_peer_t *peer;
+    MPIR_FUNC_ENTER;
+
+    mpi_errno = reachable_peer(comm, rank, send, &peer);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
+    MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    deferred->window = NULL;
+    deferred->window_bytes = 0;
+    deferred->owned = MPL_malloc(MPL_MIN(deferred->data_bytes, MPIDI_BUFENLARGE_PACK_BYTES),
+                                 MPL_MEM_BUFFER);
+    if (deferred->owned == NULL) {
+        MPL_free(deferred);
+        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    }
+    deferred->pack_buf = send->data;
+    deferred->pack_count = count;
+    deferred->pack_datatype = datatype;
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
+    MPIDI_BUFENLARGE_queue_append(peer, deferred);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A send without a request was taken in part, or the channel was found lost. The data stays with the
+ * user now until the rest has gone, so a request is needed after all. */
+int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
+                                MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_FUNC_ENTER;
+
+    if (send->status == BUFENLARGE_OK) {
+        send->sreq = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, 0, 0);
+        MPIR_ERR_CHKANDJUMP(!send->sreq, mpi_errno, MPIX_ERR_NOREQ, "**nomemreq");
+        send->sreq->comm = comm;
+        MPIR_Comm_add_ref(comm);
+        *request = send->sreq;
+    }
+    mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, send);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Sends a report (bufenlarge_collect.c), which becomes ours. Nobody waits for it but the drain of
+ * MPI_Finalize. */
+int MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_BUFENLARGE_header_t header = {.wire.kind = MPIDI_BUFENLARGE_KIND_SUMMARY,
+        .wire.data_bytes = bytes
+    };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
+        .data = report
+    };
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), rank);
+    MPIDI_BUFENLARGE_deferred_t *deferred = NULL;
+
+    if (peer && !peer->lost_text)
+        deferred = MPIDI_BUFENLARGE_deferred_create(&send);
+    if (deferred == NULL) {
+        MPL_free(report);
+        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**bufenlarge_summary");
+    }
+    deferred->owned = report;
+    MPIDI_BUFENLARGE_queue_append(peer, deferred);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_am_send.h: active messages, outgoing. The fast path is here and inline: contiguous
+ * data, to a peer with no queue, taken whole by the library. Everything else is in
+ * bufenlarge_am_send.c.
+ *
+ * What MPIDIG relies on: messages to one peer arrive in the order of these calls, am_send_hdr and
+ * am_isend alike; none of them waits or makes progress (handlers call them from within progress);
+ * am_hdr belongs to the caller again on return; the origin callback is called once, when the data
+ * is the user's again, and the request may be gone after it.
+ */
+#ifndef BUFENLARGE_AM_SEND_H_INCLUDED
+#define BUFENLARGE_AM_SEND_H_INCLUDED
+
+#include "bufenlarge_impl.h"
+
+/* Returns how many bytes of *header are in use. */
+MPL_STATIC_INLINE_PREFIX size_t MPIDI_BUFENLARGE_header_fill(MPIDI_BUFENLARGE_header_t * header,
+                                                             int handler_id, const void *am_hdr,
+                                                             MPI_Aint am_hdr_sz, size_t data_bytes)
+{
+    MPIR_Assert(am_hdr_sz <= MPIDI_BUFENLARGE_AM_HDR_MAX);
+    header->wire.kind = MPIDI_BUFENLARGE_KIND_AM;
+    header->wire.handler_id = (uint8_t) handler_id;
+    header->wire.am_hdr_bytes = (uint16_t) am_hdr_sz;
+    header->wire.reserved = 0;
+    header->wire.data_bytes = data_bytes;
+    MPIR_Memcpy(header->am_hdr, am_hdr, am_hdr_sz);
+    return sizeof(header->wire) + (size_t) am_hdr_sz;
+}
+
+/* The channel a message may be handed to at once; NULL: it has to take the slow path. */
+MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPIDI_av_entry_t * av)
+{
+    const MPIDI_BUFENLARGE_peer_t *peer = av->netmod.bufenlarge.peer;
+    return likely(peer != NULL) ? peer->direct : NULL;
+}
+
+/* Hands header and data over. True when both were taken whole; send->sent and send->status tell. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_try_send(bufenlarge_channel_t * channel,
+                                                        MPIDI_BUFENLARGE_send_t * send)
+{
+    const size_t data_bytes = (size_t) send->header->wire.data_bytes;
+    struct iovec iov[2];
+    iov[0].iov_base = (void *) send->header;
+    iov[0].iov_len = send->header_bytes;
+    iov[1].iov_base = (void *) send->data;
+    iov[1].iov_len = data_bytes;
+    send->status = bufenlarge_channel_send(channel, iov, data_bytes ? 2 : 1, 0, &send->sent);
+    return send->status == BUFENLARGE_OK && send->sent == send->header_bytes + data_bytes;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, int handler_id,
+                                                  const void *am_hdr, MPI_Aint am_hdr_sz,
+                                                  int src_vci, int dst_vci)
+{
+    MPIDI_BUFENLARGE_header_t header;
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.status = BUFENLARGE_OK };
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_FUNC_ENTER;
+
+    send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, 0);
+    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank));
+    if (unlikely(!channel || !MPIDI_BUFENLARGE_try_send(channel, &send)))
+        mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, &send);
+
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
+                                               const void *am_hdr, MPI_Aint am_hdr_sz,
+                                               const void *data, MPI_Aint count,
+                                               MPI_Datatype datatype, int src_vci, int dst_vci,
+                                               MPIR_Request * sreq)
+{
+    MPIDI_BUFENLARGE_header_t header;
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.data = data,.sreq = sreq };
+    int mpi_errno = MPI_SUCCESS, contig;
+    size_t data_bytes;
+    MPI_Aint true_lb;
+    MPL_pointer_attr_t attr;
+    MPIR_FUNC_ENTER;
+
+    /* Handles MPI_DATATYPE_NULL, which MPIDIG passes with messages that have no data. */
+    MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_bytes, true_lb);
+    send.header_bytes =
+        MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, data_bytes);
+    MPIR_GPU_query_pointer_attr(data, &attr);
+    if (unlikely((!contig || attr.type == MPL_GPU_POINTER_DEV) && data_bytes > 0)) {
+        mpi_errno = MPIDI_BUFENLARGE_send_packed(comm, rank, &send, count, datatype);
+        goto fn_exit;
+    }
+
+    send.data = MPIR_get_contig_ptr(data, true_lb);
+    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank));
+    if (likely(channel && MPIDI_BUFENLARGE_try_send(channel, &send)))
+        mpi_errno = MPIDIG_global.origin_cbs[handler_id] (sreq);
+    else
+        mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, &send);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+/* The replies are sent by handlers. Since no send of this netmod makes progress, they need not
+ * differ from the others. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr_reply(MPIR_Comm * comm, int src_rank,
+                                                        int handler_id, const void *am_hdr,
+                                                        MPI_Aint am_hdr_sz, int src_vci,
+                                                        int dst_vci)
+{
+    return MPIDI_NM_am_send_hdr(src_rank, comm, handler_id, am_hdr, am_hdr_sz, src_vci, dst_vci);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend_reply(MPIR_Comm * comm, int src_rank,
+                                                     int handler_id, const void *am_hdr,
+                                                     MPI_Aint am_hdr_sz, const void *data,
+                                                     MPI_Aint count, MPI_Datatype datatype,
+                                                     int src_vci, int dst_vci, MPIR_Request * sreq)
+{
+    return MPIDI_NM_am_isend(src_rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
+                             src_vci, dst_vci, sreq);
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_hdr_max_sz(void)
+{
+    return MPIDI_BUFENLARGE_AM_HDR_MAX;
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_limit(void)
+{
+    return MPIDI_BUFENLARGE_global.eager_max;
+}
+
+/* Data of an eager message that nobody expects goes into one of MPIDIG's unexpected buffers. */
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_buf_limit(void)
+{
+    return MPIDI_BUFENLARGE_global.eager_max;
+}
+
+MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_check_eager(MPI_Aint am_hdr_sz, MPI_Aint data_sz,
+                                                      const void *data, MPI_Aint count,
+                                                      MPI_Datatype datatype, MPIR_Request * sreq)
+{
+    return data_sz <= MPIDI_BUFENLARGE_global.eager_max;
+}
+
+/* Asked for only with MPIDIG_AM_ATTR__IS_RNDV, which this netmod does not set: there is no
+ * rendezvous of its own yet. */
+MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(uint32_t attr)
+{
+    return NULL;
+}
+
+/* Requests hold nothing of this netmod (bufenlarge_pre.h). */
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
+{
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_finalize(MPIR_Request * req)
+{
+}
+
+#endif /* BUFENLARGE_AM_SEND_H_INCLUDED */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* bufenlarge_errors.c: the library's errors as MPI's. */
+#include "mpidimpl.h"
+#include "bufenlarge_impl.h"
+
+/* A line of MPICH's error stack ends, unmarked, after 256 bytes, location included. */
+#define LINE_BYTES 200
+
+static int error_class(bufenlarge_status_t status)
+{
+    switch (status) {
+        case BUFENLARGE_OK:
+            break;
+        case BUFENLARGE_ERR_OPTION:
+            return MPI_ERR_ARG;
+        case BUFENLARGE_ERR_FABRIC:
+            return MPI_ERR_OTHER;
+        case BUFENLARGE_ERR_MEMORY:
+            return MPI_ERR_NO_MEM;
+        case BUFENLARGE_ERR_PEER:
+        case BUFENLARGE_ERR_TIMEOUT:   /* to MPI, a process that cannot be reached has failed */
+            return MPIX_ERR_PROC_FAILED;
+        case BUFENLARGE_ERR_PROTOCOL:
+            return MPI_ERR_OTHER;
+        case BUFENLARGE_ERR_ARGUMENT:  /* our own mistake */
+            return MPI_ERR_INTERN;
+    }
+    return MPI_ERR_INTERN;
+}
+
+static int push_line(int mpi_errno, int class, const char *line)
+{
+    return MPIR_Err_create_code(mpi_errno, MPIR_ERR_RECOVERABLE, __func__, __LINE__, class,
+                                "**bufenlarge", "**bufenlarge %s", line);
+}
+
+/* An error code with this text. A text that is too long for one line of the error stack takes
+ * several; the stack prints the youngest first, so they are made from the end. */
+int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const int class = error_class(status);
+    size_t begin[1 + BUFENLARGE_MESSAGE_BYTES / (LINE_BYTES / 2)] = { 0 };
+    const size_t bytes = MPL_MIN(strlen(text), BUFENLARGE_MESSAGE_BYTES);
+    size_t lines = 1;
+
+    while (bytes - begin[lines - 1] > LINE_BYTES) {
+        size_t end = begin[lines - 1] + LINE_BYTES;
+        while (end > begin[lines - 1] + LINE_BYTES / 2 && text[end - 1] != ' ')
+            end--;
+        begin[lines++] = end;
+    }
+    for (size_t i = lines; i-- > 0;) {
+        char line[LINE_BYTES + 1];
+        const size_t end = i + 1 < lines ? begin[i + 1] : bytes;
+        snprintf(line, sizeof(line), "%.*s", (int) (end - begin[i]), text + begin[i]);
+        mpi_errno = push_line(mpi_errno, class, line);
+    }
+    return mpi_errno;
+}
+
+/* Why a lost peer cannot be spoken to. */
+int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer)
+{
+    char text[BUFENLARGE_MESSAGE_BYTES];
+    snprintf(text, sizeof(text), "process %u is lost: %s", (unsigned) peer->rank, peer->lost_text);
+    return MPIDI_BUFENLARGE_error(peer->lost_status, text);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_impl.h: the state of the netmod, and what its files offer each other.
+ *
+ * A message of the netmod is one message of libbufenlarge: the wire header below, the active
+ * message's own header (am_hdr), and the data. The library is handed the first two as one element
+ * and the data as another, since it decides per element whether the channel has to grow.
+ *
+ *   sending    MPIDI_NM_am_*, MPIDI_NM_mpi_isend -> library, at once, when the peer has no queue
+ *              else, and for what the library did not take -> the peer's queue -> progress
+ *   receiving  library -> MPIDI_BUFENLARGE_deliver -> MPIDIG_global.target_msg_cbs
+ */
+#ifndef BUFENLARGE_IMPL_H_INCLUDED
+#define BUFENLARGE_IMPL_H_INCLUDED
+
+#include <mpidimpl.h>
+#include "mpidch4r.h"
+#include "ch4_impl.h"
+#include <bufenlarge.h>
+
+/* Longest am_hdr. MPIDIG needs 72 for its fixed headers; what is above lets the description of a
+ * derived datatype travel with a Put or Accumulate instead of ahead of it, in two more messages. */
+#define MPIDI_BUFENLARGE_AM_HDR_MAX 1024
+
+/* Largest MPIDIG_SEND that goes without asking. Above it MPIDIG asks first (RTS, CTS), so that the
+ * data is received into the user's buffer and not into an unexpected one of the same size. */
+#define MPIDI_BUFENLARGE_EAGER_MAX 65536
+
+/* How much noncontiguous data is packed or unpacked at a time: large enough that finding the place
+ * again in the datatype costs little beside the copying. */
+#define MPIDI_BUFENLARGE_PACK_BYTES 65536
+
+typedef enum {
+    MPIDI_BUFENLARGE_KIND_AM = 1,     /* an active message of MPIDIG */
+    MPIDI_BUFENLARGE_KIND_SUMMARY = 2 /* one process's report, to rank 0, in MPI_Finalize */
+} MPIDI_BUFENLARGE_kind_t;
+
+/* Begins every message. 16 bytes, so that am_hdr, in which MPIDIG keeps pointers, is aligned. Same
+ * byte order on both sides, as everywhere in MPIDIG. */
+typedef struct {
+    uint8_t kind;
+    uint8_t handler_id;
+    uint16_t am_hdr_bytes;
+    uint32_t reserved;          /* 0; anything else is refused, so that it can get a meaning */
+    uint64_t data_bytes;
+} MPIDI_BUFENLARGE_wire_t;
+
+typedef struct {
+    MPIDI_BUFENLARGE_wire_t wire;
+    char am_hdr[MPIDI_BUFENLARGE_AM_HDR_MAX];
+} MPIDI_BUFENLARGE_header_t;
+
+/* A message, or the rest of one, that the library could not take yet. `window` is the part of the
+ * data that lies in memory as it is to be sent: all of it when it is contiguous, else what is in the
+ * pack buffer at the moment. */
+typedef struct MPIDI_BUFENLARGE_deferred {
+    struct MPIDI_BUFENLARGE_deferred *next, *prev;
+    MPIR_Request *sreq;         /* NULL: nobody waits for it */
+    int handler_id;             /* whose origin callback completes sreq */
+    size_t data_bytes;
+    size_t data_sent;
+    const char *window;
+    size_t window_begin;        /* its place in the data */
+    size_t window_bytes;
+    char *owned;                /* freed at the end: pack buffer or report; NULL when not ours */
+    const void *pack_buf;       /* noncontiguous data */
+    MPI_Aint pack_count;
+    MPI_Datatype pack_datatype; /* MPI_DATATYPE_NULL: nothing (more) to pack, no reference held */
+    size_t header_bytes;
+    size_t header_sent;
+    char header[];
+} MPIDI_BUFENLARGE_deferred_t;
+
+struct MPIDI_BUFENLARGE_receive;        /* bufenlarge_am_recv.c */
+
+typedef struct MPIDI_BUFENLARGE_peer {
+    /* The channel while a send may use it right away: not lost, and no queue to stand in. */
+    bufenlarge_channel_t *direct;
+    bufenlarge_channel_t *channel;
+    MPIDI_BUFENLARGE_deferred_t *queue; /* in order; only the first may be open in the library */
+    struct MPIDI_BUFENLARGE_peer *next, *prev;  /* in vci->busy, while there is a queue */
+    struct MPIDI_BUFENLARGE_peer *lost_next;    /* in vci->lost */
+    struct MPIDI_BUFENLARGE_receive *receive;   /* made for the first message in several pieces */
+    char *lost_text;            /* why the channel is lost; NULL while it is not */
+    bufenlarge_status_t lost_status;
+    uint32_t rank;
+} MPIDI_BUFENLARGE_peer_t;
+
+/* All that progress touches. One library context, so one of these; several can come with one
+ * context per VCI. */
+typedef struct {
+    bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
+    MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a queue, each tried once per round */
+    MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
+    int mpi_errno;              /* to be returned from progress, once */
+    int progress_count;         /* of MPICH, when it was last looked at */
+    unsigned rounds_empty;      /* in a row */
+    unsigned yield_after;
+} MPIDI_BUFENLARGE_vci_t;
+
+typedef struct {
+    MPIDI_BUFENLARGE_vci_t vci[1];
+    bufenlarge_options_t *options;
+    MPI_Aint eager_max;
+} MPIDI_BUFENLARGE_global_t;
+
+extern MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
+
+/* Which state serves a VCI of MPICH: the one there is. Right as long as one lock covers all VCIs,
+ * which init_local sees to. */
+MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_vci(int vci)
+{
+    return &MPIDI_BUFENLARGE_global.vci[vci % 1];
+}
+
+/* What the slow paths of sending are told. `sent` bytes of header and data are gone already. */
+typedef struct {
+    const MPIDI_BUFENLARGE_header_t *header;    /* copied if it is needed for longer */
+    size_t header_bytes;
+    const void *data;           /* contiguous: its first byte; else as given by MPI */
+    MPIR_Request *sreq;
+    bufenlarge_status_t status; /* of the attempt on the fast path; BUFENLARGE_OK without one */
+    size_t sent;
+} MPIDI_BUFENLARGE_send_t;
+
+/* bufenlarge_errors.c */
+int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text);
+int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer);
+
+/* bufenlarge_peer.c */
+MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank);
+int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_peer_t ** peer_p);
+void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
+                                bufenlarge_status_t status, const char *text);
+void MPIDI_BUFENLARGE_peers_free(void);
+
+/* bufenlarge_am_send.c */
+int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send);
+int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
+                                 MPI_Aint count, MPI_Datatype datatype);
+int MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
+
+/* bufenlarge_queue.c */
+MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send);
+void MPIDI_BUFENLARGE_queue_append(MPIDI_BUFENLARGE_peer_t * peer,
+                                   MPIDI_BUFENLARGE_deferred_t * deferred);
+unsigned MPIDI_BUFENLARGE_queue_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+void MPIDI_BUFENLARGE_queue_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+
+/* bufenlarge_am_recv.c */
+void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_t bytes,
+                              unsigned marks);
+void MPIDI_BUFENLARGE_receive_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+
+/* bufenlarge_progress.c */
+void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t status,
+                             const char *message);
+int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p);
+void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
+
+/* bufenlarge_collect.c */
+struct MPIDI_BUFENLARGE_report;
+int MPIDI_BUFENLARGE_report_take(void);
+void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, char *report, size_t bytes);
+int MPIDI_BUFENLARGE_report_missing(void);
+void MPIDI_BUFENLARGE_report_print(void);
+
+/* bufenlarge_finalize.c: bounded only by its condition */
+
+#endif /* BUFENLARGE_IMPL_H_INCLUDED */

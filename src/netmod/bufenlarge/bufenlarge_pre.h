@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_pre.h: what this netmod puts into MPICH's own objects. Included before most of MPICH
+ * is known, so nothing of MPICH may be named here.
+ */
+#ifndef BUFENLARGE_PRE_H_INCLUDED
+#define BUFENLARGE_PRE_H_INCLUDED
+
+struct MPIDI_BUFENLARGE_peer;
+
+/* An entry of the address vector. NULL until the first message to or from that process: a process
+ * never spoken to costs this pointer and its address card. */
+typedef struct {
+    struct MPIDI_BUFENLARGE_peer *peer;
+} MPIDI_BUFENLARGE_addr_t;
+
+/* A deferred send owns its state itself (MPIDI_BUFENLARGE_deferred_t), because one request can be the
+ * subject of a send and of a receive at the same time. So requests need nothing from us, and the
+ * objects below exist only because MPICH makes a union member of each. */
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_am_request_t;
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_request_t;
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_comm_t;
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_dt_t;
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_op_t;
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_win_t;
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_part_t;
+typedef struct {
+    int unused;
+} MPIDI_BUFENLARGE_Global_t;
+
+#endif /* BUFENLARGE_PRE_H_INCLUDED */

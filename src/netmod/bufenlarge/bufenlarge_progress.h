@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_progress.h: one round of progress. Never called from within itself: handlers only send,
+ * and no send makes progress.
+ */
+#ifndef BUFENLARGE_PROGRESS_H_INCLUDED
+#define BUFENLARGE_PROGRESS_H_INCLUDED
+
+#include "bufenlarge_impl.h"
+#include <sched.h>
+
+/* MPICH spins where it waits. With more processes than cores the one that is waited for may need
+ * this core, so after some empty rounds it is offered. Something moved in shared memory counts too:
+ * MPICH's count tells. With threads MPICH does it itself, and without the lock that is held here. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_maybe_yield(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    int progress_count = MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count);
+    if (progress_count != vci->progress_count) {
+        vci->progress_count = progress_count;
+        vci->rounds_empty = 0;
+    } else if (vci->rounds_empty < vci->yield_after) {
+        vci->rounds_empty++;
+    } else if (vci->yield_after > 0 && !MPIR_IS_THREADED) {
+        sched_yield();
+    }
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci_number, int blocking)
+{
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(vci_number);
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_FUNC_ENTER;
+
+    /* With sessions MPI may make progress before, or without, the world. */
+    if (unlikely(vci->context == NULL))
+        goto fn_exit;
+    unsigned moved = bufenlarge_context_progress(vci->context);
+    if (unlikely(vci->busy || vci->lost || vci->mpi_errno))
+        mpi_errno = MPIDI_BUFENLARGE_attend(vci, &moved);
+    if (moved > 0)
+        vci->rounds_empty = 0;
+    else
+        MPIDI_BUFENLARGE_maybe_yield(vci);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+#endif /* BUFENLARGE_PROGRESS_H_INCLUDED */

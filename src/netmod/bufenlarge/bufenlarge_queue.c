@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_queue.c: what could not be sent at once. Each peer has a queue; whatever the library
+ * did not take goes to its end, and every later message to that peer behind it, so that nothing is
+ * overtaken. Only the first of a queue may be open in the library (taken in part). Progress tries
+ * each queue once per round. A queue is not bounded: MPI bounds it, since everything in it but
+ * headers of MPIDIG has a request that somebody waits for.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_impl.h"
+#include "utlist.h"
+
+/* NULL when memory is out. */
+MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send)
+{
+    MPIDI_BUFENLARGE_deferred_t *deferred =
+        MPL_malloc(sizeof(*deferred) + send->header_bytes, MPL_MEM_BUFFER);
+    if (deferred == NULL)
+        return NULL;
+    memset(deferred, 0, sizeof(*deferred));
+    deferred->sreq = send->sreq;
+    deferred->handler_id = send->header->wire.handler_id;
+    deferred->data_bytes = (size_t) send->header->wire.data_bytes;
+    deferred->window = send->data;
+    deferred->window_bytes = deferred->data_bytes;
+    deferred->pack_datatype = MPI_DATATYPE_NULL;
+    deferred->header_bytes = send->header_bytes;
+    deferred->header_sent = MPL_MIN(send->sent, send->header_bytes);
+    deferred->data_sent = send->sent - deferred->header_sent;
+    memcpy(deferred->header, send->header, send->header_bytes);
+    return deferred;
+}
+
+static void datatype_release(MPIDI_BUFENLARGE_deferred_t * deferred)
+{
+    if (deferred->pack_datatype != MPI_DATATYPE_NULL) {
+        MPIR_Datatype_release_if_not_builtin(deferred->pack_datatype);
+        deferred->pack_datatype = MPI_DATATYPE_NULL;
+    }
+}
+
+/* The end of a message: sent, or given up with an error. The callback comes last, since it may free
+ * the request. */
+static int deferred_finish(MPIDI_BUFENLARGE_deferred_t * deferred, int error)
+{
+    MPIR_Request *sreq = deferred->sreq;
+    const int handler_id = deferred->handler_id;
+    datatype_release(deferred);
+    MPL_free(deferred->owned);
+    MPL_free(deferred);
+    if (sreq == NULL)
+        return MPI_SUCCESS;
+    if (error)
+        sreq->status.MPI_ERROR = error;
+    return MPIDIG_global.origin_cbs[handler_id] (sreq);
+}
+
+/* Fills the pack buffer with the data that comes next. It can end before the buffer does, since an
+ * element of the datatype is packed whole or not at all. */
+static int pack_next(MPIDI_BUFENLARGE_deferred_t * deferred)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPI_Aint packed = 0;
+    const size_t left = deferred->data_bytes - deferred->data_sent;
+    const size_t wanted = MPL_MIN(left, MPIDI_BUFENLARGE_PACK_BYTES);
+
+    mpi_errno = MPIR_Typerep_pack(deferred->pack_buf, deferred->pack_count,
+                                  deferred->pack_datatype, (MPI_Aint) deferred->data_sent,
+                                  deferred->owned, (MPI_Aint) wanted, &packed);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(packed <= 0, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_pack");
+    deferred->window = deferred->owned;
+    deferred->window_begin = deferred->data_sent;
+    deferred->window_bytes = (size_t) packed;
+    if ((size_t) packed == left)
+        datatype_release(deferred);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Offers the library the header's rest and the window's rest. */
+static bufenlarge_status_t offer(bufenlarge_channel_t * channel,
+                                 MPIDI_BUFENLARGE_deferred_t * deferred, size_t * taken_p,
+                                 size_t * offered_p)
+{
+    struct iovec iov[2];
+    int count = 0;
+    const size_t header_left = deferred->header_bytes - deferred->header_sent;
+    const size_t skip = deferred->data_sent - deferred->window_begin;
+    const size_t window_left = deferred->window_bytes - skip;
+    const size_t window_end = deferred->window_begin + deferred->window_bytes;
+
+    if (header_left > 0) {
+        iov[count].iov_base = deferred->header + deferred->header_sent;
+        iov[count++].iov_len = header_left;
+    }
+    if (window_left > 0) {
+        iov[count].iov_base = (void *) (deferred->window + skip);
+        iov[count++].iov_len = window_left;
+    }
+    *taken_p = 0;
+    *offered_p = header_left + window_left;
+    bufenlarge_status_t status =
+        bufenlarge_channel_send(channel, iov, count,
+                                window_end < deferred->data_bytes ? BUFENLARGE_MORE : 0, taken_p);
+    const size_t of_header = MPL_MIN(*taken_p, header_left);
+    deferred->header_sent += of_header;
+    deferred->data_sent += *taken_p - of_header;
+    return status;
+}
+
+/* Sends what can go. True: the library has the whole message. A message that cannot be continued
+ * would stay open in the library for ever, with nothing able to follow: the peer is lost then. */
+static bool advance(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+                    MPIDI_BUFENLARGE_deferred_t * deferred, unsigned *moved_p)
+{
+    size_t taken, offered;
+    do {
+        if (deferred->data_sent == deferred->window_begin + deferred->window_bytes
+            && deferred->data_sent < deferred->data_bytes && pack_next(deferred) != MPI_SUCCESS) {
+            MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, BUFENLARGE_ERR_ARGUMENT,
+                                       "a message's datatype could not be packed");
+            return false;
+        }
+        bufenlarge_status_t status = offer(peer->channel, deferred, &taken, &offered);
+        *moved_p += taken > 0;
+        if (status != BUFENLARGE_OK) {
+            MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, status,
+                                       bufenlarge_channel_error(peer->channel));
+            return false;
+        }
+    } while (taken == offered && deferred->data_sent < deferred->data_bytes);
+    return taken == offered;
+}
+
+static void enqueue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+                    MPIDI_BUFENLARGE_deferred_t * deferred)
+{
+    if (peer->queue == NULL) {
+        DL_APPEND(vci->busy, peer);
+        peer->direct = NULL;
+    }
+    DL_APPEND(peer->queue, deferred);
+}
+
+static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+                    MPIDI_BUFENLARGE_deferred_t * deferred)
+{
+    DL_DELETE(peer->queue, deferred);
+    if (peer->queue == NULL) {
+        DL_DELETE(vci->busy, peer);
+        peer->direct = peer->lost_text ? NULL : peer->channel;
+    }
+}
+
+/* Sends from the queue while the library takes whole messages. Returns how often it took something.
+ * The queue may be refilled, but not by the callbacks: completing a request sends nothing. */
+unsigned MPIDI_BUFENLARGE_queue_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
+{
+    unsigned moved = 0;
+    while (peer->queue && !peer->lost_text) {
+        MPIDI_BUFENLARGE_deferred_t *first = peer->queue;
+        if (!advance(vci, peer, first, &moved))
+            break;
+        dequeue(vci, peer, first);
+        MPIDI_BUFENLARGE_keep_error(vci, deferred_finish(first, MPI_SUCCESS));
+    }
+    return moved;
+}
+
+/* Gives up all that is queued for a lost peer. */
+void MPIDI_BUFENLARGE_queue_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
+{
+    while (peer->queue) {
+        MPIDI_BUFENLARGE_deferred_t *first = peer->queue;
+        dequeue(vci, peer, first);
+        deferred_finish(first, MPIDI_BUFENLARGE_peer_error(peer));
+    }
+}
+
+/* Takes over a message, or the rest of one that the fast path began. */
+void MPIDI_BUFENLARGE_queue_append(MPIDI_BUFENLARGE_peer_t * peer,
+                                   MPIDI_BUFENLARGE_deferred_t * deferred)
+{
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    const bool first = peer->queue == NULL;
+    enqueue(vci, peer, deferred);
+    if (first)
+        MPIDI_BUFENLARGE_queue_flush(vci, peer);
+}
