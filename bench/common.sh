@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # Shared by the bench scripts; sourced, never run. Bash.
 #
@@ -7,10 +8,6 @@
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # shellcheck source=../tools/common.sh
 . "$top/tools/common.sh"
-
-# Linking ch4:ofi asks for every library libfabric was built with: MPICH's configure takes the
-# libraries of pkg-config --static.
-ofi_link_packages=(libfabric-dev libpsm-infinipath1-dev libpsm2-dev librdmacm-dev libibverbs-dev)
 
 # need_packages LOG PACKAGE...
 need_packages() {
@@ -53,28 +50,29 @@ compile_for() {
 
 # Two processors for the two ranks, on different cores where there is a choice.
 two_processors() {
-    local allowed first='' processor siblings=/dev/null
-    allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | tr ',' '\n' |
+    local allowed first='' processor siblings
+    mapfile -t allowed < <(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | tr ',' '\n' |
         awk -F- '{ for (i = $1; i <= (NF > 1 ? $2 : $1); i++) print i }')
-    for processor in $allowed; do
+    for processor in "${allowed[@]}"; do
         if [ -z "$first" ]; then
             first=$processor
             siblings=/sys/devices/system/cpu/cpu$first/topology/thread_siblings_list
         elif ! [ -r "$siblings" ] ||
-            ! tr ',-' '\n\n' <"$siblings" | grep -qx "$processor"; then
+            ! tr ',-' '\n' <"$siblings" | grep -qx "$processor"; then
             printf '%s %s\n' "$first" "$processor"
             return 0
         fi
     done
-    die "two processors on different cores are needed; allowed: $(printf '%s ' $allowed)"
+    die "two processors on different cores are needed; allowed: ${allowed[*]}"
 }
 
 # environment_of NAME: variables that choose the paths compared. The fabric is the tcp provider for
 # all; shared memory is off. Settings of bufenlarge itself come from the caller's environment.
 environment_of() {
-    case $1 in
-        ofi) printf '%s\n' 'FI_PROVIDER=tcp;ofi_rxm' MPIR_CVAR_NOLOCAL=1 ;;
-        bufenlarge) printf '%s\n' MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_PROVIDER=tcp ;;
+    printf '%s\n' MPIR_CVAR_NOLOCAL=1
+    case $1,${devices-} in
+        bufenlarge,ch4:*) printf '%s\n' MPIR_CVAR_BUFENLARGE_PROVIDER=tcp ;;
+        *) printf '%s\n' 'FI_PROVIDER=tcp;ofi_rxm' ;;
     esac
 }
 

@@ -27,7 +27,7 @@ int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARG
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
     MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    MPIDI_BUFENLARGE_queue_append(peer, deferred);
+    MPIDI_BUFENLARGE_backlog_append(peer, deferred);
 
   fn_exit:
     MPIR_FUNC_EXIT;
@@ -61,7 +61,7 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
     deferred->pack_count = count;
     deferred->pack_datatype = datatype;
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
-    MPIDI_BUFENLARGE_queue_append(peer, deferred);
+    MPIDI_BUFENLARGE_backlog_append(peer, deferred);
 
   fn_exit:
     MPIR_FUNC_EXIT;
@@ -116,7 +116,7 @@ int MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**bufenlarge_summary");
     }
     deferred->owned = report;
-    MPIDI_BUFENLARGE_queue_append(peer, deferred);
+    MPIDI_BUFENLARGE_backlog_append(peer, deferred);
 
   fn_exit:
     return mpi_errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bufenlarge_am_send.h: active messages, outgoing. The fast path is here and inline: contiguous
- * data, to a peer with no queue, taken whole by the library. Everything else is in
+ * data, to a peer with no backlog, taken whole by the library. Everything else is in
  * bufenlarge_am_send.c.
  *
  * What MPIDIG relies on: messages to one peer arrive in the order of these calls, am_send_hdr and

@@ -6,8 +6,8 @@
  * message's own header (am_hdr), and the data. The library is handed the first two as one element
  * and the data as another, since it decides per element whether the channel has to grow.
  *
- *   sending    MPIDI_NM_am_*, MPIDI_NM_mpi_isend -> library, at once, when the peer has no queue
- *              else, and for what the library did not take -> the peer's queue -> progress
+ *   sending    MPIDI_NM_am_*, MPIDI_NM_mpi_isend -> library, at once, when the peer has no backlog
+ *              else, and for what the library did not take -> its backlog -> progress
  *   receiving  library -> MPIDI_BUFENLARGE_deliver -> MPIDIG_global.target_msg_cbs
  */
 #ifndef BUFENLARGE_IMPL_H_INCLUDED
@@ -74,11 +74,12 @@ typedef struct MPIDI_BUFENLARGE_deferred {
 struct MPIDI_BUFENLARGE_receive;        /* bufenlarge_am_recv.c */
 
 typedef struct MPIDI_BUFENLARGE_peer {
-    /* The channel while a send may use it right away: not lost, and no queue to stand in. */
+    /* The channel while a send may use it right away: not lost, and no backlog to
+     * stand behind. */
     bufenlarge_channel_t *direct;
     bufenlarge_channel_t *channel;
-    MPIDI_BUFENLARGE_deferred_t *queue; /* in order; only the first may be open in the library */
-    struct MPIDI_BUFENLARGE_peer *next, *prev;  /* in vci->busy, while there is a queue */
+    MPIDI_BUFENLARGE_deferred_t *backlog;/* in order; only the first may be open in the library */
+    struct MPIDI_BUFENLARGE_peer *next, *prev;  /* in vci->busy, while there is a backlog */
     struct MPIDI_BUFENLARGE_peer *lost_next;    /* in vci->lost */
     struct MPIDI_BUFENLARGE_receive *receive;   /* made for the first message in several pieces */
     char *lost_text;            /* why the channel is lost; NULL while it is not */
@@ -90,7 +91,7 @@ typedef struct MPIDI_BUFENLARGE_peer {
  * context per VCI. */
 typedef struct {
     bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
-    MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a queue, each tried once per round */
+    MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
     int mpi_errno;              /* to be returned from progress, once */
     int progress_count;         /* of MPICH, when it was last looked at */
@@ -140,12 +141,12 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
                                  MPI_Aint count, MPI_Datatype datatype);
 int MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
 
-/* bufenlarge_queue.c */
+/* bufenlarge_backlog.c */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send);
-void MPIDI_BUFENLARGE_queue_append(MPIDI_BUFENLARGE_peer_t * peer,
+void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
                                    MPIDI_BUFENLARGE_deferred_t * deferred);
-unsigned MPIDI_BUFENLARGE_queue_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
-void MPIDI_BUFENLARGE_queue_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 
 /* bufenlarge_am_recv.c */
 void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_t bytes,

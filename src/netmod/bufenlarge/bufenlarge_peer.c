@@ -45,7 +45,7 @@ int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_peer_t
 }
 
 /* From now on nothing is sent to this peer. Only notes it: this can be called from within the
- * library, and from the middle of the peer's queue. Progress does the rest (MPIDI_BUFENLARGE_attend).
+ * library, and from the middle of the peer's backlog. Progress does the rest (MPIDI_BUFENLARGE_attend).
  */
 void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                                 bufenlarge_status_t status, const char *text)

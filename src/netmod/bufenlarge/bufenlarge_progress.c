@@ -23,19 +23,19 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
  * it ends the call that waits, whichever that is. */
 static void bury(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
-    MPIDI_BUFENLARGE_queue_fail(vci, peer);
+    MPIDI_BUFENLARGE_backlog_fail(vci, peer);
     MPIDI_BUFENLARGE_receive_fail(vci, peer);
     MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_peer_error(peer));
 }
 
-/* Tries the queues, deals with lost peers, hands out the stored error. Adds to *moved_p. */
+/* Tries the backlogs, deals with lost peers, hands out the stored error. Adds to *moved_p. */
 int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
 {
     MPIDI_BUFENLARGE_peer_t *peer, *after;
     MPIR_FUNC_ENTER;
 
     DL_FOREACH_SAFE(vci->busy, peer, after) {
-        *moved_p += MPIDI_BUFENLARGE_queue_flush(vci, peer);
+        *moved_p += MPIDI_BUFENLARGE_backlog_flush(vci, peer);
     }
     while (vci->lost != NULL) {
         peer = vci->lost;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_queue.c: what could not be sent at once. Each peer has a queue; whatever the library
- * did not take goes to its end, and every later message to that peer behind it, so that nothing is
- * overtaken. Only the first of a queue may be open in the library (taken in part). Progress tries
- * each queue once per round. A queue is not bounded: MPI bounds it, since everything in it but
- * headers of MPIDIG has a request that somebody waits for.
+ * bufenlarge_backlog.c: what could not be sent at once. Each peer has a backlog; whatever the
+ * library did not take goes to its end, and every later message to that peer behind it, so that
+ * nothing is overtaken. Only the first message of a backlog may be open in the library (taken in
+ * part). Progress tries each backlog once per round. A backlog is not bounded: MPI bounds it, since
+ * everything in it but headers of MPIDIG has a request that somebody waits for.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
@@ -136,58 +136,58 @@ static bool advance(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
     return taken == offered;
 }
 
-static void enqueue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+static void append(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                     MPIDI_BUFENLARGE_deferred_t * deferred)
 {
-    if (peer->queue == NULL) {
+    if (peer->backlog == NULL) {
         DL_APPEND(vci->busy, peer);
         peer->direct = NULL;
     }
-    DL_APPEND(peer->queue, deferred);
+    DL_APPEND(peer->backlog, deferred);
 }
 
-static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+static void take_off(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                     MPIDI_BUFENLARGE_deferred_t * deferred)
 {
-    DL_DELETE(peer->queue, deferred);
-    if (peer->queue == NULL) {
+    DL_DELETE(peer->backlog, deferred);
+    if (peer->backlog == NULL) {
         DL_DELETE(vci->busy, peer);
         peer->direct = peer->lost_text ? NULL : peer->channel;
     }
 }
 
-/* Sends from the queue while the library takes whole messages. Returns how often it took something.
- * The queue may be refilled, but not by the callbacks: completing a request sends nothing. */
-unsigned MPIDI_BUFENLARGE_queue_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
+/* Sends from the backlog while the library takes whole messages. Returns how often it took something.
+ * Nothing is added to it meanwhile: completing a request sends nothing. */
+unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     unsigned moved = 0;
-    while (peer->queue && !peer->lost_text) {
-        MPIDI_BUFENLARGE_deferred_t *first = peer->queue;
+    while (peer->backlog && !peer->lost_text) {
+        MPIDI_BUFENLARGE_deferred_t *first = peer->backlog;
         if (!advance(vci, peer, first, &moved))
             break;
-        dequeue(vci, peer, first);
+        take_off(vci, peer, first);
         MPIDI_BUFENLARGE_keep_error(vci, deferred_finish(first, MPI_SUCCESS));
     }
     return moved;
 }
 
-/* Gives up all that is queued for a lost peer. */
-void MPIDI_BUFENLARGE_queue_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
+/* Gives up all that a lost peer was to get. */
+void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
-    while (peer->queue) {
-        MPIDI_BUFENLARGE_deferred_t *first = peer->queue;
-        dequeue(vci, peer, first);
+    while (peer->backlog) {
+        MPIDI_BUFENLARGE_deferred_t *first = peer->backlog;
+        take_off(vci, peer, first);
         deferred_finish(first, MPIDI_BUFENLARGE_peer_error(peer));
     }
 }
 
 /* Takes over a message, or the rest of one that the fast path began. */
-void MPIDI_BUFENLARGE_queue_append(MPIDI_BUFENLARGE_peer_t * peer,
+void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
                                    MPIDI_BUFENLARGE_deferred_t * deferred)
 {
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
-    const bool first = peer->queue == NULL;
-    enqueue(vci, peer, deferred);
+    const bool first = peer->backlog == NULL;
+    append(vci, peer, deferred);
     if (first)
-        MPIDI_BUFENLARGE_queue_flush(vci, peer);
+        MPIDI_BUFENLARGE_backlog_flush(vci, peer);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_finalize.c: MPI_Finalize without losing a message and without hanging.
+ *
+ * What has to be had: no process stops making progress while another one still needs it. A process
+ * needs the others as long as it has a backlog or the library has not written all it took:
+ * the receiver has to free slots, to answer an enlargement, to accept a connection.
+ *
+ * Nearly all such messages are waited for by their receiver, which is then not in MPI_Finalize yet.
+ * Not all: an eager message that is never received, the acknowledgement of an MPI_Issend whose
+ * request was freed. To drain first and enter the process manager's barrier then, as one would, hangs
+ * with them: the receiver may already be in that barrier, which makes no progress.
+ *
+ * So the barrier is waited for in a thread of its own, while this one goes on making progress:
+ *
+ *   1. drain: progress until there is no backlog and the library is idle
+ *   2. the process manager's barrier, with progress
+ *   3. close
+ *
+ * Nobody is stuck in 1: each process makes progress until it leaves 2, and 2 ends only after all
+ * have entered it, that is have ended 1. Nobody loses anything in 3: whoever is there has seen 2
+ * end, so all have ended 1. A handler that runs during 2 may reply; it is to somebody who waits for
+ * the reply and so has not entered MPI_Finalize; that it is gone is ensured by the same argument, as
+ * 2 cannot end before that one has come.
+ *
+ * A barrier of messages between the processes would do as well, but open connections, log2(N) per
+ * process, that the job had no use for; with the process manager's, MPI_Finalize opens none.
+ *
+ * With the summary on, each process sends its report to rank 0 between 1 and 2, and drains again.
+ * Rank 0 collects during 2, and a second barrier keeps all in place until it has what was sent. It
+ * waits for stragglers a limited time only, since a process may have failed to reach it.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_noinline.h"
+#include <pthread.h>
+#include <signal.h>
+
+/* For reports that are on their way when all processes have sent theirs. */
+#define REPORTS_WAIT_SECONDS 10.0
+
+typedef struct {
+    pthread_t thread;
+    MPL_atomic_int_t done;
+    int mpi_errno;
+} barrier_t;
+
+static void *wait_for_barrier(void *arg)
+{
+    barrier_t *barrier = arg;
+    barrier->mpi_errno = MPIR_pmi_barrier();
+    MPL_atomic_release_store_int(&barrier->done, 1);
+    return NULL;
+}
+
+/* Signals are left to the application's own threads. */
+static bool barrier_start(barrier_t * barrier)
+{
+    sigset_t all, before;
+    MPL_atomic_store_int(&barrier->done, 0);
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    int error = pthread_create(&barrier->thread, NULL, wait_for_barrier, barrier);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+/* Shared memory too: a process of the same node may wait for what is queued there. Not MPID_Progress,
+ * which also talks to the process manager. */
+static int make_progress(void)
+{
+    int mpi_errno = MPIDI_NM_progress(0, 0);
+#ifndef MPIDI_CH4_DIRECT_NETMOD
+    for (int vci = 0; vci < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; vci++)
+        mpi_errno = MPIDI_SHM_progress(vci, 0);
+#endif
+    return mpi_errno;
+}
+
+/* Every backlog ends: its messages go, or the peer is found lost and they are given up. The first error
+ * is returned, when the rest has been done. */
+static int drain(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    int mpi_errno = MPI_SUCCESS;
+    do {
+        int error = make_progress();
+        if (mpi_errno == MPI_SUCCESS)
+            mpi_errno = error;
+    } while (vci->busy != NULL || !bufenlarge_context_idle(vci->context));
+    return mpi_errno;
+}
+
+/* Others may have left the barrier, and closed, before we know that it has ended: that they are
+ * lost then is no error. */
+static int barrier_with_progress(void)
+{
+    barrier_t barrier;
+    if (MPIR_Process.size == 1)
+        return MPI_SUCCESS;
+    /* Without a thread there is the small risk described above. */
+    if (!barrier_start(&barrier))
+        return MPIR_pmi_barrier();
+    while (!MPL_atomic_acquire_load_int(&barrier.done))
+        make_progress();
+    pthread_join(barrier.thread, NULL);
+    return barrier.mpi_errno;
+}
+
+/* The report that cannot be sent is missed, and named, at rank 0. */
+static int share_reports(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    int mpi_errno = MPIDI_BUFENLARGE_report_take();
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = drain(vci);
+    return mpi_errno;
+}
+
+static void await_reports(void)
+{
+    MPL_time_t begin, now;
+    double seconds = 0;
+    MPL_wtime(&begin);
+    while (MPIDI_BUFENLARGE_report_missing() && seconds < REPORTS_WAIT_SECONDS) {
+        make_progress();
+        MPL_wtime(&now);
+        MPL_wtime_diff(&begin, &now, &seconds);
+    }
+}
+
+static int summarize(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    int mpi_errno = share_reports(vci);
+    int error = barrier_with_progress();
+    if (MPIR_Process.rank == 0) {
+        await_reports();
+        MPIDI_BUFENLARGE_report_print();
+    }
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
+}
+
+static int finish_messages(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    int mpi_errno = drain(vci);
+    int error = MPI_SUCCESS;
+    if (bufenlarge_options_summary(MPIDI_BUFENLARGE_global.options))
+        error = summarize(vci);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = error;
+    error = barrier_with_progress();
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
+}
+
+int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    MPIR_FUNC_ENTER;
+
+    /* With sessions there may never have been a world. */
+    if (vci->context != NULL) {
+        mpi_errno = finish_messages(vci);
+        bufenlarge_context_close(vci->context);
+        MPIDI_BUFENLARGE_peers_free();
+    }
+    bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
+    memset(&MPIDI_BUFENLARGE_global, 0, sizeof(MPIDI_BUFENLARGE_global));
+
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_hooks.c: where MPICH tells the netmod of objects being made and freed. Memory, windows
+ * and partitioned communication are MPIDIG's, on active messages; the rest is empty, each for the
+ * reason given there.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_noinline.h"
+
+/* -- communicators: nothing is kept per communicator; addresses are MPICH's, by rank in the world -- */
+
+int MPIDI_BUFENLARGE_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_comm_commit_post_hook(MPIR_Comm * comm)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_comm_free_hook(MPIR_Comm * comm)
+{
+    return MPI_SUCCESS;
+}
+
+/* There is no hint that this netmod acts on. */
+int MPIDI_BUFENLARGE_comm_set_hints(MPIR_Comm * comm, MPIR_Info * info)
+{
+    return MPI_SUCCESS;
+}
+
+/* -- operations and datatypes: computed and packed by MPICH itself -- */
+
+int MPIDI_BUFENLARGE_mpi_op_commit_hook(MPIR_Op * op_p)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_op_free_hook(MPIR_Op * op_p)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_type_commit_hook(MPIR_Datatype * datatype_p)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_type_free_hook(MPIR_Datatype * datatype_p)
+{
+    return MPI_SUCCESS;
+}
+
+/* -- memory: ordinary memory; nothing reads or writes user memory by RDMA yet -- */
+
+void *MPIDI_BUFENLARGE_mpi_alloc_mem(MPI_Aint size, MPIR_Info * info_ptr)
+{
+    return MPIDIG_mpi_alloc_mem(size, info_ptr);
+}
+
+int MPIDI_BUFENLARGE_mpi_free_mem(void *ptr)
+{
+    return MPIDIG_mpi_free_mem(ptr);
+}
+
+/* -- partitioned communication -- */
+
+int MPIDI_BUFENLARGE_mpi_psend_init(const void *buf, int partitions, MPI_Aint count,
+                                    MPI_Datatype datatype, int dest, int tag, MPIR_Comm * comm,
+                                    MPIR_Info * info, MPIDI_av_entry_t * av,
+                                    MPIR_Request ** request)
+{
+    return MPIDIG_mpi_psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request);
+}
+
+int MPIDI_BUFENLARGE_mpi_precv_init(void *buf, int partitions, MPI_Aint count,
+                                    MPI_Datatype datatype, int source, int tag, MPIR_Comm * comm,
+                                    MPIR_Info * info, MPIDI_av_entry_t * av,
+                                    MPIR_Request ** request)
+{
+    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, source, tag, comm, info,
+                                 request);
+}
+
+/* -- windows -- */
+
+int MPIDI_BUFENLARGE_mpi_win_create(void *base, MPI_Aint length, int disp_unit, MPIR_Info * info,
+                                    MPIR_Comm * comm_ptr, MPIR_Win ** win_ptr)
+{
+    return MPIDIG_mpi_win_create(base, length, disp_unit, info, comm_ptr, win_ptr);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_allocate(MPI_Aint length, int disp_unit, MPIR_Info * info,
+                                      MPIR_Comm * comm_ptr, void *baseptr, MPIR_Win ** win_ptr)
+{
+    return MPIDIG_mpi_win_allocate(length, disp_unit, info, comm_ptr, baseptr, win_ptr);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_allocate_shared(MPI_Aint size, int disp_unit, MPIR_Info * info_ptr,
+                                             MPIR_Comm * comm_ptr, void **base_ptr,
+                                             MPIR_Win ** win_ptr)
+{
+    return MPIDIG_mpi_win_allocate_shared(size, disp_unit, info_ptr, comm_ptr, base_ptr, win_ptr);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Win ** win)
+{
+    return MPIDIG_mpi_win_create_dynamic(info, comm, win);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_attach(MPIR_Win * win, void *base, MPI_Aint size)
+{
+    return MPIDIG_mpi_win_attach(win, base, size);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_detach(MPIR_Win * win, const void *base)
+{
+    return MPIDIG_mpi_win_detach(win, base);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_set_info(MPIR_Win * win, MPIR_Info * info)
+{
+    return MPIDIG_mpi_win_set_info(win, info);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_get_info(MPIR_Win * win, MPIR_Info ** info_p_p)
+{
+    return MPIDIG_mpi_win_get_info(win, info_p_p);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_free(MPIR_Win ** win_ptr)
+{
+    return MPIDIG_mpi_win_free(win_ptr);
+}
+
+/* A window's active messages use the VCI the netmod has. */
+static int use_own_vci(MPIR_Win * win)
+{
+    MPIDI_WIN(win, am_vci) = 0;
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_win_create_hook(MPIR_Win * win)
+{
+    return use_own_vci(win);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_allocate_hook(MPIR_Win * win)
+{
+    return use_own_vci(win);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_allocate_shared_hook(MPIR_Win * win)
+{
+    return use_own_vci(win);
+}
+
+int MPIDI_BUFENLARGE_mpi_win_create_dynamic_hook(MPIR_Win * win)
+{
+    return use_own_vci(win);
+}
+
+/* Window memory is not registered, so there is nothing to do when it comes and goes. */
+int MPIDI_BUFENLARGE_mpi_win_attach_hook(MPIR_Win * win, void *base, MPI_Aint size)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_win_detach_hook(MPIR_Win * win, const void *base)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_BUFENLARGE_mpi_win_free_hook(MPIR_Win * win)
+{
+    return MPI_SUCCESS;
+}

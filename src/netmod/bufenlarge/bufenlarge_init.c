@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_init.c: from MPI_Init to the first message. Knobs are checked first (init_local), so
+ * that a wrong one ends MPI_Init before anything is opened; then, with MPI_COMM_WORLD (init_world),
+ * the library's context is opened and the processes exchange the job's key and their address cards
+ * through PMI. No connection is made: that happens with the first message.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_noinline.h"
+#include "bufenlarge_cvars.h"   /* from knob_table.h: the CVARs, and MPIDI_BUFENLARGE_FOREACH_KNOB */
+#include "mpidu_bc.h"
+#include <sys/random.h>
+
+MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
+
+static int set_knob(const char *name, const char *value)
+{
+    char text[BUFENLARGE_MESSAGE_BYTES];
+    bufenlarge_status_t status =
+        bufenlarge_options_set(MPIDI_BUFENLARGE_global.options, name, value, text, sizeof(text));
+    return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
+}
+
+static int set_knobs(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[BUFENLARGE_MESSAGE_BYTES];
+    bufenlarge_options_t *options = bufenlarge_options_create();
+    MPIR_ERR_CHKANDJUMP(!options, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIDI_BUFENLARGE_global.options = options;
+
+#define SET_KNOB(name, value)               \
+    do {                                    \
+        mpi_errno = set_knob(name, value);  \
+        MPIR_ERR_CHECK(mpi_errno);          \
+    } while (0);
+    MPIDI_BUFENLARGE_FOREACH_KNOB(SET_KNOB)
+#undef SET_KNOB
+
+    bufenlarge_status_t status = bufenlarge_options_check(options, text, sizeof(text));
+    if (status != BUFENLARGE_OK) {
+        mpi_errno = MPIDI_BUFENLARGE_error(status, text);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_BUFENLARGE_init_local(int *tag_bits)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_FUNC_ENTER;
+
+    MPL_COMPILE_TIME_ASSERT(sizeof(MPIDI_BUFENLARGE_wire_t) == 16);
+    MPL_COMPILE_TIME_ASSERT(offsetof(MPIDI_BUFENLARGE_header_t, am_hdr) == 16);
+    MPL_COMPILE_TIME_ASSERT(MPIDIG_HANDLER_STATIC_MAX <= UINT8_MAX);
+    MPL_COMPILE_TIME_ASSERT(sizeof(MPIDI_BUFENLARGE_peer_t) < 100);
+
+#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
+    /* All VCIs share one context here, which is nobody's when each VCI has a lock of its own. */
+    MPIR_ERR_CHKANDJUMP(MPIDI_global.n_vcis > 1, mpi_errno, MPI_ERR_OTHER, "**bufenlarge_vcis");
+#endif
+    mpi_errno = set_knobs();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_BUFENLARGE_vci(0)->yield_after =
+        bufenlarge_options_yield_after(MPIDI_BUFENLARGE_global.options);
+    MPIDI_BUFENLARGE_global.eager_max =
+        MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
+    /* MPIDIG carries tags as they are. */
+    *tag_bits = MPIR_TAG_BITS_DEFAULT;
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
+    MPIDI_BUFENLARGE_global.options = NULL;
+    goto fn_exit;
+}
+
+/* The job's key is drawn by rank 0 and goes from process to process through PMI, so it is on no
+ * command line, and who is not in the job does not learn it. It has to be known before the first
+ * card is made, because whoever has the card can connect. */
+static int share_job_key(uint64_t * key_p)
+{
+    int mpi_errno = MPI_SUCCESS;
+    *key_p = 0;
+    if (MPIR_Process.rank == 0) {
+        ssize_t bytes;
+        do {
+            bytes = getrandom(key_p, sizeof(*key_p), 0);
+        } while (bytes < 0 && errno == EINTR);
+        if (bytes != (ssize_t) sizeof(*key_p)) {
+            mpi_errno = MPIDI_BUFENLARGE_error(BUFENLARGE_ERR_FABRIC,
+                                               "getrandom gave no key for the job");
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+    if (MPIR_Process.size > 1) {
+        mpi_errno = MPIR_pmi_bcast(key_p, sizeof(*key_p), MPIR_PMI_DOMAIN_ALL);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
+{
+    char text[BUFENLARGE_MESSAGE_BYTES];
+    const bufenlarge_context_config_t config = {
+        .options = MPIDI_BUFENLARGE_global.options,
+        .rank = (uint32_t) MPIR_Process.rank,
+        .size = (uint32_t) MPIR_Process.size,
+        .job_key = job_key,
+        .deliver = MPIDI_BUFENLARGE_deliver,
+        .failed = MPIDI_BUFENLARGE_failed,
+        .user = vci,
+    };
+    bufenlarge_status_t status =
+        bufenlarge_context_open(&config, &vci->context, text, sizeof(text));
+    return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
+}
+
+static int exchange_cards(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    int mpi_errno = MPI_SUCCESS;
+    unsigned char card[BUFENLARGE_CARD_BYTES];
+    void *cards;
+    int card_bytes = 0;
+
+    bufenlarge_context_card(vci->context, card);
+    /* Cards of equal length, from every process: the variants for other cases (same_len FALSE,
+     * roots_only TRUE) do not work together in MPICH 4.0.2. */
+    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
+                                      card, (int) sizeof(card), TRUE, FALSE, &cards, &card_bytes);
+    MPIR_ERR_CHECK(mpi_errno);
+    bufenlarge_status_t status =
+        bufenlarge_context_set_cards(vci->context, cards, (size_t) MPIR_Process.size);
+    MPIDU_bc_table_destroy();
+    if (status != BUFENLARGE_OK) {
+        mpi_errno = MPIDI_BUFENLARGE_error(status, "the processes' address cards are not usable");
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
+{
+    bufenlarge_context_stats_t stats;
+    bufenlarge_context_stats(vci->context, &stats);
+    printf("==== bufenlarge netmod ====\n");
+    printf("library: %s\n", bufenlarge_version());
+    printf("provider: %s (%s), interface: %s\n", stats.provider, stats.protocol,
+           stats.interface_name);
+    printf("eager up to %ld bytes\n", (long) MPIDI_BUFENLARGE_global.eager_max);
+    printf("===========================\n");
+}
+
+int MPIDI_BUFENLARGE_init_world(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    uint64_t job_key;
+    MPIR_FUNC_ENTER;
+
+    /* MPICH leaves the entries of address vector 0 uninitialized. */
+    for (int rank = 0; rank < MPIR_Process.size; rank++)
+        MPIDIU_get_av(0, rank).netmod.bufenlarge.peer = NULL;
+
+    mpi_errno = share_job_key(&job_key);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = open_context(vci, job_key);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = exchange_cards(vci);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)
+        print_debug_summary(vci);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    bufenlarge_context_close(vci->context);
+    vci->context = NULL;
+    goto fn_exit;
+}
+
+/* Everything is ready after init_world; addresses of further VCIs would be exchanged here. */
+int MPIDI_BUFENLARGE_post_init(void)
+{
+    return MPI_SUCCESS;
+}
