@@ -81,6 +81,10 @@ bufenlarge_prefix() {
     "$top/quickstart" --print-prefix
 }
 
+compiler_of() {
+    "${prefix_of[$1]}/bin/mpichversion" | sed -n 's/^MPICH CC:[[:space:]]*//p'
+}
+
 # find_prefixes: fills prefix_of from the script's variables prefix, ofi_prefix and devices.
 declare -A prefix_of
 find_prefixes() {
@@ -90,4 +94,6 @@ find_prefixes() {
     prefix_of[ofi]=$(absolute_dir "$ofi_prefix")
     check_prefix "${prefix_of[bufenlarge]}" "${devices% *}"
     check_prefix "${prefix_of[ofi]}" "${devices#* }"
+    [ "$(compiler_of bufenlarge)" = "$(compiler_of ofi)" ] ||
+        note "warning: compiled differently: '$(compiler_of bufenlarge)' and '$(compiler_of ofi)'"
 }

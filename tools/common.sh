@@ -6,6 +6,14 @@
 
 program=${0##*/}
 
+# A step may run a tool that has steps of its own. Their progress goes to the screen, not into the
+# log of the outer step, and is counted from the same start: through these two variables.
+if [ -z "${BUFENLARGE_STARTED-}" ] || ! { : >&"$BUFENLARGE_PROGRESS"; } 2>/dev/null; then
+    exec {BUFENLARGE_PROGRESS}>&2
+    BUFENLARGE_STARTED=$EPOCHSECONDS
+    export BUFENLARGE_PROGRESS BUFENLARGE_STARTED
+fi
+
 die() {
     printf '%s: error: %s\n' "$program" "$*" >&2
     exit 1
@@ -14,7 +22,7 @@ die() {
 # Progress, with the seconds since the command began. Standard error, so that standard output stays
 # free for what was asked for.
 note() {
-    printf '[%5ds] %s\n' "$SECONDS" "$*" >&2
+    printf '[%5ds] %s\n' $((EPOCHSECONDS - BUFENLARGE_STARTED)) "$*" >&"$BUFENLARGE_PROGRESS"
 }
 
 # step LOG SECONDS_MAX TEXT COMMAND...
@@ -25,7 +33,7 @@ step() {
     note "$text"
     timeout --kill-after=20 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
     [ "$status" -eq 0 ] && return 0
-    tail -n 15 "$log" | sed 's/^/    | /' >&2
+    tail -n 15 "$log" | cut -c 1-240 | sed 's/^/    | /' >&2
     if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
         die "$text: not finished after $limit seconds; log: $log"
     fi

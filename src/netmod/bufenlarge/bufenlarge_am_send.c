@@ -97,13 +97,12 @@ int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
 
 /* Sends a report (bufenlarge_collect.c), which becomes ours. Nobody waits for it but the drain of
  * MPI_Finalize. */
-int MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
+void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPIDI_BUFENLARGE_header_t header = {.wire.kind = MPIDI_BUFENLARGE_KIND_SUMMARY,
         .wire.data_bytes = bytes
     };
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
+    const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
         .data = report
     };
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), rank);
@@ -113,13 +112,8 @@ int MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
         deferred = MPIDI_BUFENLARGE_deferred_create(&send);
     if (deferred == NULL) {
         MPL_free(report);
-        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**bufenlarge_summary");
+        return;
     }
     deferred->owned = report;
     MPIDI_BUFENLARGE_backlog_append(peer, deferred);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }

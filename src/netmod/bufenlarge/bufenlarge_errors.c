@@ -28,9 +28,10 @@ static int error_class(bufenlarge_status_t status)
     return MPI_ERR_INTERN;
 }
 
-static int push_line(int mpi_errno, int class, const char *line)
+/* MPICH extracts the texts it uses from its sources, and knows a class by the name errclass. */
+static int push_line(int mpi_errno, int errclass, const char *line)
 {
-    return MPIR_Err_create_code(mpi_errno, MPIR_ERR_RECOVERABLE, __func__, __LINE__, class,
+    return MPIR_Err_create_code(mpi_errno, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass,
                                 "**bufenlarge", "**bufenlarge %s", line);
 }
 
@@ -39,7 +40,7 @@ static int push_line(int mpi_errno, int class, const char *line)
 int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
 {
     int mpi_errno = MPI_SUCCESS;
-    const int class = error_class(status);
+    const int errclass = error_class(status);
     size_t begin[1 + BUFENLARGE_MESSAGE_BYTES / (LINE_BYTES / 2)] = { 0 };
     const size_t bytes = MPL_MIN(strlen(text), BUFENLARGE_MESSAGE_BYTES);
     size_t lines = 1;
@@ -54,7 +55,7 @@ int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
         char line[LINE_BYTES + 1];
         const size_t end = i + 1 < lines ? begin[i + 1] : bytes;
         snprintf(line, sizeof(line), "%.*s", (int) (end - begin[i]), text + begin[i]);
-        mpi_errno = push_line(mpi_errno, class, line);
+        mpi_errno = push_line(mpi_errno, errclass, line);
     }
     return mpi_errno;
 }

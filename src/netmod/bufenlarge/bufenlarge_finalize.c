@@ -26,9 +26,10 @@
  * A barrier of messages between the processes would do as well, but open connections, log2(N) per
  * process, that the job had no use for; with the process manager's, MPI_Finalize opens none.
  *
- * With the summary on, each process sends its report to rank 0 between 1 and 2, and drains again.
- * Rank 0 collects during 2, and a second barrier keeps all in place until it has what was sent. It
- * waits for stragglers a limited time only, since a process may have failed to reach it.
+ * With the summary on, each process writes its report after 1, since the reports themselves open and
+ * enlarge channels, and only after a barrier more do they go to rank 0. A second barrier tells rank
+ * 0 that all have been sent, and the one of 2 keeps all in place until it has them. Rank 0 waits for
+ * stragglers a limited time only, since a process may have failed to reach it.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
@@ -106,15 +107,6 @@ static int barrier_with_progress(void)
     return barrier.mpi_errno;
 }
 
-/* The report that cannot be sent is missed, and named, at rank 0. */
-static int share_reports(MPIDI_BUFENLARGE_vci_t * vci)
-{
-    int mpi_errno = MPIDI_BUFENLARGE_report_take();
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = drain(vci);
-    return mpi_errno;
-}
-
 static void await_reports(void)
 {
     MPL_time_t begin, now;
@@ -127,9 +119,13 @@ static void await_reports(void)
     }
 }
 
+/* A report that cannot be written or sent is missed, and named, at rank 0; nothing else comes of it. */
 static int summarize(MPIDI_BUFENLARGE_vci_t * vci)
 {
-    int mpi_errno = share_reports(vci);
+    MPIDI_BUFENLARGE_report_take();
+    int mpi_errno = barrier_with_progress();
+    MPIDI_BUFENLARGE_report_send();
+    drain(vci);
     int error = barrier_with_progress();
     if (MPIR_Process.rank == 0) {
         await_reports();

@@ -139,7 +139,7 @@ void MPIDI_BUFENLARGE_peers_free(void);
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send);
 int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
                                  MPI_Aint count, MPI_Datatype datatype);
-int MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
+void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
 
 /* bufenlarge_backlog.c */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send);
@@ -160,12 +160,10 @@ int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p);
 void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
 
 /* bufenlarge_collect.c */
-struct MPIDI_BUFENLARGE_report;
-int MPIDI_BUFENLARGE_report_take(void);
+void MPIDI_BUFENLARGE_report_take(void);
+void MPIDI_BUFENLARGE_report_send(void);
 void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, char *report, size_t bytes);
 int MPIDI_BUFENLARGE_report_missing(void);
 void MPIDI_BUFENLARGE_report_print(void);
-
-/* bufenlarge_finalize.c: bounded only by its condition */
 
 #endif /* BUFENLARGE_IMPL_H_INCLUDED */

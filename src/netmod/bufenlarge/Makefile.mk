@@ -1,0 +1,34 @@
+## SPDX-License-Identifier: MIT
+## bufenlarge_cvars.h (bufenlarge_info --mpich-cvars), func_table.c and bufenlarge_noinline.h
+## (maint/gen_ch4_api.py) are put here when the MPICH tree is made.
+
+if BUILD_CH4_NETMOD_BUFENLARGE
+
+noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_pre.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h
+
+mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_recv.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_backlog.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_collect.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_dynproc.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c
+
+errnames_txt_files += src/mpid/ch4/netmod/bufenlarge/errnames.txt
+
+endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* bufenlarge_collect.c: each process's report, and how they come together at rank 0. */
+#include "mpidimpl.h"
+#include "bufenlarge_summary.h"
+
+/* From taking it to sending it. */
+static MPIDI_BUFENLARGE_report_t *own_report;
+
+/* Rank 0 only. */
+static MPIDI_BUFENLARGE_report_t **reports;
+static int reports_arrived;
+
+static void keep_report(uint32_t rank, MPIDI_BUFENLARGE_report_t * report)
+{
+    if (reports == NULL)
+        reports = MPL_calloc(MPIR_Process.size, sizeof(*reports), MPL_MEM_OTHER);
+    if (reports == NULL || reports[rank] != NULL) {
+        MPL_free(report);
+        return;
+    }
+    reports[rank] = report;
+    reports_arrived++;
+}
+
+/* A report of another process. Becomes ours. */
+void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, char *data, size_t bytes)
+{
+    MPIDI_BUFENLARGE_report_t *report = (MPIDI_BUFENLARGE_report_t *) data;
+    if (bytes < sizeof(*report) || report->report_bytes != bytes || report->rank != rank
+        || (bytes - sizeof(*report)) / sizeof(report->channels[0]) != report->channel_count) {
+        MPL_free(data);
+        return;
+    }
+    keep_report(rank, report);
+}
+
+static uint32_t count_channels(const bufenlarge_context_t * context)
+{
+    bufenlarge_channel_stats_t stats;
+    uint32_t count = 0;
+    for (uint32_t peer = 0; peer < (uint32_t) MPIR_Process.size; peer++)
+        count += bufenlarge_context_channel_stats(context, peer, &stats) != 0;
+    return count;
+}
+
+static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_context_t * context)
+{
+    bufenlarge_context_stats_t stats;
+    bufenlarge_context_stats(context, &stats);
+    report->rank = (uint32_t) MPIR_Process.rank;
+    report->channels_failed = stats.channels_failed;
+    report->connects_refused = stats.connects_refused;
+    report->connects_crossed = stats.connects_crossed;
+    report->registered_bytes = stats.registered_bytes;
+    report->registered_bytes_max = stats.registered_bytes_max;
+    report->registrations = stats.registrations;
+    report->deregistrations = stats.deregistrations;
+    snprintf(report->provider, sizeof(report->provider), "%s", stats.provider);
+    snprintf(report->protocol, sizeof(report->protocol), "%s", stats.protocol);
+    snprintf(report->interface_name, sizeof(report->interface_name), "%s", stats.interface_name);
+    snprintf(report->address, sizeof(report->address), "%s", stats.address);
+    uint32_t count = 0;
+    for (uint32_t peer = 0; count < report->channel_count; peer++)
+        count += bufenlarge_context_channel_stats(context, peer, &report->channels[count]) != 0;
+}
+
+/* Writes down what the job has made of the channels. NULL when memory is out. */
+static MPIDI_BUFENLARGE_report_t *make_report(void)
+{
+    const bufenlarge_context_t *context = MPIDI_BUFENLARGE_vci(0)->context;
+    const uint32_t count = count_channels(context);
+    const size_t bytes =
+        sizeof(MPIDI_BUFENLARGE_report_t) + count * sizeof(bufenlarge_channel_stats_t);
+    MPIDI_BUFENLARGE_report_t *report = MPL_calloc(1, bytes, MPL_MEM_OTHER);
+    if (report == NULL)
+        return NULL;
+    report->report_bytes = (uint32_t) bytes;
+    report->channel_count = count;
+    fill_report(report, context);
+    return report;
+}
+
+/* To be called before any process sends its report: that alone opens and enlarges channels. */
+void MPIDI_BUFENLARGE_report_take(void)
+{
+    own_report = make_report();
+}
+
+/* Sends the report to rank 0, or rather begins to. */
+void MPIDI_BUFENLARGE_report_send(void)
+{
+    MPIDI_BUFENLARGE_report_t *report = own_report;
+    own_report = NULL;
+    if (report != NULL && MPIR_Process.rank == 0)
+        keep_report(0, report);
+    else if (report != NULL)
+        MPIDI_BUFENLARGE_send_report(0, (char *) report, report->report_bytes);
+}
+
+int MPIDI_BUFENLARGE_report_missing(void)
+{
+    return MPIR_Process.size - reports_arrived;
+}
+
+/* The last number of a knob's list, which the library has checked; 0 when it was left to it. */
+static uint64_t last_number(const char *list)
+{
+    const char *comma = list ? strrchr(list, ',') : NULL;
+    return list ? strtoull(comma ? comma + 1 : list, NULL, 10) : 0;
+}
+
+static void add_channel(MPIDI_BUFENLARGE_totals_t * totals,
+                        const bufenlarge_channel_stats_t * channel)
+{
+    totals->channels += channel->connected != 0;
+    totals->directions_enlarged += (channel->send.phase > 0) + (channel->receive.phase > 0);
+    totals->messages += channel->send.messages;
+    totals->bytes += channel->send.bytes;
+    totals->ring_bytes += channel->registered_bytes;
+    totals->ring_bytes_max += channel->registered_bytes_max;
+}
+
+static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
+{
+    memset(totals, 0, sizeof(*totals));
+    for (int rank = 0; rank < MPIR_Process.size; rank++) {
+        const MPIDI_BUFENLARGE_report_t *report = reports[rank];
+        if (report == NULL)
+            continue;
+        totals->reports++;
+        totals->registrations += report->registrations;
+        totals->deregistrations += report->deregistrations;
+        totals->channels_failed += report->channels_failed;
+        totals->connects_refused += report->connects_refused;
+        totals->connects_crossed += report->connects_crossed;
+        for (uint32_t i = 0; i < report->channel_count; i++)
+            add_channel(totals, &report->channels[i]);
+    }
+    totals->ring_bytes_all_large = totals->channels * 2 * last_number(MPIR_CVAR_BUFENLARGE_PHASES)
+        * last_number(MPIR_CVAR_BUFENLARGE_SLOTS);
+}
+
+/* Rank 0: what has come by now. */
+void MPIDI_BUFENLARGE_report_print(void)
+{
+    const char *path = bufenlarge_options_summary_file(MPIDI_BUFENLARGE_global.options);
+    MPIDI_BUFENLARGE_totals_t totals;
+    if (reports == NULL)
+        return;
+    add_up(&totals);
+    MPIDI_BUFENLARGE_summary_table(reports, MPIR_Process.size, &totals);
+    if (path[0] != '\0')
+        MPIDI_BUFENLARGE_summary_json(path, reports, MPIR_Process.size, &totals);
+    for (int rank = 0; rank < MPIR_Process.size; rank++)
+        MPL_free(reports[rank]);
+    MPL_free(reports);
+    reports = NULL;
+    reports_arrived = 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* bufenlarge_summary.c: the summary as a table, on standard output of rank 0. */
+#include "mpidimpl.h"
+#include "bufenlarge_summary.h"
+
+/* Up to so many channels the table has them all; a longer one only those that carried messages. */
+#define ALL_CHANNELS_MAX 64
+
+/* "4096+65536": bytes through rings of phase 0, of phase 1, ... up to the last phase used. */
+static const char *bytes_by_phase(const bufenlarge_direction_stats_t * direction, char *text,
+                                  size_t text_bytes)
+{
+    int last = BUFENLARGE_PHASES_MAX - 1;
+    size_t used = 0;
+    while (last > 0 && direction->bytes_in_phase[last] == 0)
+        last--;
+    for (int phase = 0; phase <= last && used < text_bytes; phase++)
+        used += (size_t) snprintf(text + used, text_bytes - used, "%s%llu", phase ? "+" : "",
+                                  (unsigned long long) direction->bytes_in_phase[phase]);
+    return text;
+}
+
+static void print_channel(uint32_t rank, const bufenlarge_channel_stats_t * channel)
+{
+    char sent[BUFENLARGE_PHASES_MAX * 21], received[BUFENLARGE_PHASES_MAX * 21];
+    printf("%5u %5u | %2u %7u %3u %10llu %10llu  %-24s | %2u %7u %3u %10llu %10llu  %-24s |"
+           " %10llu %10llu\n", (unsigned) rank, (unsigned) channel->peer,
+           (unsigned) channel->send.phase, (unsigned) channel->send.slot_bytes,
+           (unsigned) channel->send.enlargements, (unsigned long long) channel->send.messages,
+           (unsigned long long) channel->send.messages_in_pieces,
+           bytes_by_phase(&channel->send, sent, sizeof(sent)), (unsigned) channel->receive.phase,
+           (unsigned) channel->receive.slot_bytes, (unsigned) channel->receive.enlargements,
+           (unsigned long long) channel->receive.messages,
+           (unsigned long long) channel->receive.messages_in_pieces,
+           bytes_by_phase(&channel->receive, received, sizeof(received)),
+           (unsigned long long) channel->registered_bytes,
+           (unsigned long long) channel->registered_bytes_max);
+}
+
+static bool has_traffic(const bufenlarge_channel_stats_t * channel)
+{
+    return channel->send.messages > 0 || channel->receive.messages > 0;
+}
+
+static void print_channels(MPIDI_BUFENLARGE_report_t ** reports, int size)
+{
+    uint64_t lines = 0, left_out = 0;
+    for (int rank = 0; rank < size; rank++)
+        lines += reports[rank] ? reports[rank]->channel_count : 0;
+    const bool all = lines <= ALL_CHANNELS_MAX;
+
+    printf("%5s %5s | %2s %7s %3s %10s %10s  %-24s | %2s %7s %3s %10s %10s  %-24s | %10s %10s\n",
+           "rank", "peer", "ph", "slot B", "enl", "messages", "in pieces", "bytes sent by phase",
+           "ph", "slot B", "enl", "messages", "in pieces", "bytes received by phase", "ring B now",
+           "at most");
+    for (int rank = 0; rank < size; rank++) {
+        for (uint32_t i = 0; reports[rank] && i < reports[rank]->channel_count; i++) {
+            const bufenlarge_channel_stats_t *channel = &reports[rank]->channels[i];
+            if (all || has_traffic(channel))
+                print_channel((uint32_t) rank, channel);
+            else
+                left_out++;
+        }
+    }
+    if (left_out > 0)
+        printf("%llu channels without messages are not shown\n", (unsigned long long) left_out);
+}
+
+static void print_missing(MPIDI_BUFENLARGE_report_t ** reports, int size)
+{
+    printf("no report came from rank");
+    for (int rank = 0; rank < size; rank++)
+        if (reports[rank] == NULL)
+            printf(" %d", rank);
+    printf("\n");
+}
+
+static void print_totals(const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    const unsigned long long now = totals->ring_bytes;
+    const unsigned long long all_large = totals->ring_bytes_all_large;
+    printf("channels, counted at both ends: %llu connected, %llu directions enlarged, %llu failed\n",
+           (unsigned long long) totals->channels, (unsigned long long) totals->directions_enlarged,
+           (unsigned long long) totals->channels_failed);
+    printf("sent: %llu messages, %llu bytes\n", (unsigned long long) totals->messages,
+           (unsigned long long) totals->bytes);
+    printf("regions registered: %llu, unregistered: %llu; connections refused: %llu, crossed: %llu\n",
+           (unsigned long long) totals->registrations,
+           (unsigned long long) totals->deregistrations,
+           (unsigned long long) totals->connects_refused,
+           (unsigned long long) totals->connects_crossed);
+    printf("registered ring memory of all processes: %llu bytes now, %llu at most\n", now,
+           (unsigned long long) totals->ring_bytes_max);
+    if (all_large > 0)
+        printf("the same channels with large rings only: %llu bytes; saved: %lld bytes (%.1f %%)\n",
+               all_large, (long long) (all_large - now),
+               100.0 * ((double) all_large - (double) now) / (double) all_large);
+}
+
+void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int size,
+                                    const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    printf("==== bufenlarge %s: %d processes", bufenlarge_version(), size);
+    if (reports[0] != NULL)
+        printf(", %s (%s) on %s", reports[0]->provider, reports[0]->protocol,
+               reports[0]->interface_name);
+    printf(" ====\n");
+    print_channels(reports, size);
+    if (totals->reports < (uint64_t) size)
+        print_missing(reports, size);
+    print_totals(totals);
+    fflush(stdout);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* bufenlarge_summary.h: what a process reports in MPI_Finalize, and who prints it. */
+#ifndef BUFENLARGE_SUMMARY_H_INCLUDED
+#define BUFENLARGE_SUMMARY_H_INCLUDED
+
+#include "bufenlarge_impl.h"
+
+/* Sent to rank 0 as it is: all processes of a job have the same byte order and MPICH. */
+typedef struct {
+    uint32_t report_bytes;      /* this structure and its channels */
+    uint32_t rank;
+    uint32_t channels_failed;
+    uint32_t connects_refused;
+    uint32_t connects_crossed;
+    uint32_t channel_count;     /* of the array; also counts channels that never connected */
+    uint64_t registered_bytes;
+    uint64_t registered_bytes_max;
+    uint64_t registrations;
+    uint64_t deregistrations;
+    char provider[32];
+    char protocol[48];
+    char interface_name[64];
+    char address[64];
+    bufenlarge_channel_stats_t channels[];
+} MPIDI_BUFENLARGE_report_t;
+
+/* Sums over the reports that came. A channel is counted at both its ends, as its memory is. */
+typedef struct {
+    uint64_t reports;
+    uint64_t channels;          /* connected */
+    uint64_t directions_enlarged;
+    uint64_t messages;          /* sent */
+    uint64_t bytes;
+    uint64_t ring_bytes;
+    uint64_t ring_bytes_max;
+    uint64_t ring_bytes_all_large;      /* had each connected channel the largest rings; 0: unknown */
+    uint64_t registrations;
+    uint64_t deregistrations;
+    uint64_t channels_failed;
+    uint64_t connects_refused;
+    uint64_t connects_crossed;
+} MPIDI_BUFENLARGE_totals_t;
+
+/* `reports` has one entry per rank; NULL where none came. */
+void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int size,
+                                    const MPIDI_BUFENLARGE_totals_t * totals);
+void MPIDI_BUFENLARGE_summary_json(const char *path, MPIDI_BUFENLARGE_report_t ** reports, int size,
+                                   const MPIDI_BUFENLARGE_totals_t * totals);
+
+#endif /* BUFENLARGE_SUMMARY_H_INCLUDED */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* bufenlarge_summary_json.c: the same summary for programs, as one JSON object in a file. */
+#include "mpidimpl.h"
+#include "bufenlarge_summary.h"
+#include "bufenlarge_cvars.h"
+#include <inttypes.h>
+
+/* Bumped when a name goes or changes its meaning; new names do not. */
+#define JSON_FORMAT 1
+
+static void write_string(FILE * file, const char *text)
+{
+    fputc('"', file);
+    for (const unsigned char *c = (const unsigned char *) text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(file, "\\%c", *c);
+        else if (*c < 0x20 || *c >= 0x7f)
+            fprintf(file, "\\u%04x", *c);
+        else
+            fputc(*c, file);
+    }
+    fputc('"', file);
+}
+
+static void write_text(FILE * file, const char *name, const char *value)
+{
+    fprintf(file, "\"%s\": ", name);
+    write_string(file, value ? value : "");
+}
+
+static void write_number(FILE * file, const char *name, uint64_t value)
+{
+    fprintf(file, ", \"%s\": %" PRIu64, name, value);
+}
+
+static void write_direction(FILE * file, const char *name,
+                            const bufenlarge_direction_stats_t * direction)
+{
+    fprintf(file, ",\n       \"%s\": {\"phase\": %u", name, (unsigned) direction->phase);
+    write_number(file, "slot_bytes", direction->slot_bytes);
+    write_number(file, "slots", direction->slots);
+    write_number(file, "enlargements", direction->enlargements);
+    write_number(file, "requests_repeated", direction->requests_repeated);
+    write_number(file, "acks_rejected", direction->acks_rejected);
+    write_number(file, "refused", direction->refused);
+    write_number(file, "messages", direction->messages);
+    write_number(file, "messages_in_pieces", direction->messages_in_pieces);
+    write_number(file, "bytes", direction->bytes);
+    fprintf(file, ", \"bytes_in_phase\": [");
+    for (int phase = 0; phase < BUFENLARGE_PHASES_MAX; phase++)
+        fprintf(file, "%s%" PRIu64, phase ? ", " : "", direction->bytes_in_phase[phase]);
+    fprintf(file, "]}");
+}
+
+static void write_channel(FILE * file, const bufenlarge_channel_stats_t * channel)
+{
+    fprintf(file, "      {\"peer\": %u, \"connected\": %s", (unsigned) channel->peer,
+            channel->connected ? "true" : "false");
+    write_number(file, "registered_bytes", channel->registered_bytes);
+    write_number(file, "registered_bytes_max", channel->registered_bytes_max);
+    write_direction(file, "send", &channel->send);
+    write_direction(file, "receive", &channel->receive);
+    fprintf(file, "}");
+}
+
+static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
+{
+    fprintf(file, "    {\"rank\": %u, ", (unsigned) report->rank);
+    write_text(file, "provider", report->provider);
+    fprintf(file, ", ");
+    write_text(file, "protocol", report->protocol);
+    fprintf(file, ", ");
+    write_text(file, "interface", report->interface_name);
+    fprintf(file, ", ");
+    write_text(file, "address", report->address);
+    write_number(file, "registered_bytes", report->registered_bytes);
+    write_number(file, "registered_bytes_max", report->registered_bytes_max);
+    write_number(file, "registrations", report->registrations);
+    write_number(file, "deregistrations", report->deregistrations);
+    write_number(file, "channels_failed", report->channels_failed);
+    write_number(file, "connects_refused", report->connects_refused);
+    write_number(file, "connects_crossed", report->connects_crossed);
+    fprintf(file, ",\n     \"channels\": [");
+    for (uint32_t i = 0; i < report->channel_count; i++) {
+        fprintf(file, "%s\n", i ? "," : "");
+        write_channel(file, &report->channels[i]);
+    }
+    fprintf(file, "]}");
+}
+
+static void write_knobs(FILE * file)
+{
+    const char *separator = "";
+    fprintf(file, "  \"knobs\": {");
+#define WRITE_KNOB(name, value)         \
+    do {                                \
+        fprintf(file, "%s", separator); \
+        write_text(file, name, value);  \
+        separator = ", ";               \
+    } while (0);
+    MPIDI_BUFENLARGE_FOREACH_KNOB(WRITE_KNOB)
+#undef WRITE_KNOB
+    fprintf(file, "},\n");
+}
+
+static void write_totals(FILE * file, const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    fprintf(file, "  \"totals\": {\"reports\": %" PRIu64, totals->reports);
+    write_number(file, "channels", totals->channels);
+    write_number(file, "directions_enlarged", totals->directions_enlarged);
+    write_number(file, "messages", totals->messages);
+    write_number(file, "bytes", totals->bytes);
+    write_number(file, "ring_bytes", totals->ring_bytes);
+    write_number(file, "ring_bytes_max", totals->ring_bytes_max);
+    write_number(file, "ring_bytes_all_large", totals->ring_bytes_all_large);
+    write_number(file, "registrations", totals->registrations);
+    write_number(file, "deregistrations", totals->deregistrations);
+    write_number(file, "channels_failed", totals->channels_failed);
+    write_number(file, "connects_refused", totals->connects_refused);
+    write_number(file, "connects_crossed", totals->connects_crossed);
+    fprintf(file, "}\n");
+}
+
+/* A file that cannot be written is told on standard error; the job's result does not depend on it. */
+void MPIDI_BUFENLARGE_summary_json(const char *path, MPIDI_BUFENLARGE_report_t ** reports, int size,
+                                   const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    const char *separator = "";
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        fprintf(stderr, "bufenlarge: MPIR_CVAR_BUFENLARGE_SUMMARY_FILE: cannot write '%s': %s\n",
+                path, strerror(errno));
+        return;
+    }
+    fprintf(file, "{\n  \"format\": %d,\n  ", JSON_FORMAT);
+    write_text(file, "version", bufenlarge_version());
+    fprintf(file, ",\n  \"processes\": %d,\n", size);
+    write_knobs(file);
+    fprintf(file, "  \"reports\": [");
+    for (int rank = 0; rank < size; rank++) {
+        if (reports[rank] == NULL)
+            continue;
+        fprintf(file, "%s\n", separator);
+        write_process(file, reports[rank]);
+        separator = ",";
+    }
+    fprintf(file, "],\n");
+    write_totals(file, totals);
+    fprintf(file, "}\n");
+    /* fclose writes what is buffered; a full disk shows only here. */
+    const bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        fprintf(stderr, "bufenlarge: MPIR_CVAR_BUFENLARGE_SUMMARY_FILE: '%s' is incomplete: %s\n",
+                path, strerror(errno));
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "support/fake_port.h"
+
+#include <cstring>
+
+namespace bufenlarge::test {
+
+FakeFabric::Memory& FakeFabric::add(std::size_t bytes) {
+  const std::uint32_t key = next_key_++;
+  Memory memory{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, std::uint64_t{key} << 32, key};
+  return memories_.emplace(key, std::move(memory)).first->second;
+}
+
+std::byte* FakeFabric::at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
+  const auto found = memories_.find(key);
+  if (found == memories_.end()) return nullptr;
+  const Memory& memory = found->second;
+  const bool inside = address >= memory.address && address - memory.address + bytes <= memory.bytes;
+  return inside ? memory.data() + (address - memory.address) : nullptr;
+}
+
+bool FakeFabric::place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const {
+  std::byte* to = at(key, address, bytes.size());
+  if (to != nullptr) std::memcpy(to, bytes.data(), bytes.size());
+  return to != nullptr;
+}
+
+FakePort::Region::~Region() {
+  if (memory_ == nullptr) return;
+  port_->log.push_back("free " + std::to_string(memory_->bytes));
+  const bool read = std::any_of(port_->posted_.begin(), port_->posted_.end(), [this](const Posted& posted) {
+    return posted.link->user != nullptr && posted.region_key == memory_->key;
+  });
+  if (read) port_->fabric.violations.push_back("memory was freed while a posted write read it");
+  port_->fabric.remove(memory_->key);
+}
+
+void FakePort::Link::close() {
+  if (state_ == nullptr) return;
+  LinkState* state = std::exchange(state_, nullptr);
+  state->user = nullptr;
+  state->port->log.push_back("close");
+  if (state->other != nullptr && state->other->user != nullptr)
+    state->other->port->lost(state->other, "the peer closed the connection");
+}
+
+FakePort::LinkState* FakePort::make_link(std::span<const std::byte> data, void* user) {
+  links_.push_back(std::make_unique<LinkState>());
+  LinkState* link = links_.back().get();
+  link->port = this;
+  link->user = user;
+  link->data.assign(data.begin(), data.end());
+  return link;
+}
+
+FakePort::Region FakePort::allocate(std::size_t bytes) {
+  if (refuses_memory && refuses_memory(bytes)) {
+    log.push_back("refuse " + std::to_string(bytes));
+    return {};
+  }
+  log.push_back("allocate " + std::to_string(bytes));
+  return {this, &fabric.add(bytes)};
+}
+
+FakePort::Link FakePort::open(const void* card, std::span<const std::byte> data, void* user) {
+  log.push_back("open");
+  if (refuses_open) return {};
+  LinkState* link = make_link(data, user);
+  opened.push_back(link);
+  std::uint32_t rank = 0;
+  std::memcpy(&rank, card, sizeof rank);
+  const auto port = fabric.ports.find(rank);
+  if (port != fabric.ports.end()) port->second->request(link->data, link);
+  return Link(link);
+}
+
+FakePort::Link FakePort::accept(Request& request, std::span<const std::byte> data, void* user) {
+  log.push_back("accept");
+  request.answered = true;
+  if (refuses_accept) return {};
+  LinkState* link = make_link(data, user);
+  accepted.push_back(link);
+  if (request.from != nullptr && request.from->user != nullptr) {
+    link->other = request.from;
+    request.from->other = link;
+    request.from->port->connected(request.from, link->data);
+    connected(link, {});
+  }
+  return Link(link);
+}
+
+void FakePort::reject(Request& request, std::span<const std::byte> data) {
+  log.push_back("reject");
+  request.answered = true;
+  rejections.emplace_back(data.begin(), data.end());
+  if (request.from != nullptr) request.from->port->rejected(request.from, rejections.back());
+}
+
+WriteResult FakePort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                            std::uint64_t address, std::uint32_t key) {
+  if (!link || !link.state()->connected) {
+    fabric.violations.push_back("a write on a link that is not connected");
+    return WriteResult::kFailed;
+  }
+  if (from < region.data() || from + bytes > region.data() + region.bytes())
+    fabric.violations.push_back("a write from outside of its region");
+  Write write{link.state(), Bytes(from, from + bytes), address, key};
+  const WriteResult normal = bytes <= kInlineBytes ? WriteResult::kCopied : WriteResult::kPosted;
+  const WriteResult result = rule ? rule(write).value_or(normal) : normal;
+  if (result == WriteResult::kAgain || result == WriteResult::kFailed) {
+    ++refused_writes;
+    return result;
+  }
+  if (withholds && withholds(write))
+    withheld.push_back(write);
+  else if (!fabric.place(key, address, write.bytes))
+    fabric.violations.push_back("a write to memory that is not registered");
+  writes.push_back(std::move(write));
+  if (result == WriteResult::kPosted)
+    posted_.push_back({link.state(), region.remote_key(), from, writes.back().bytes});
+  return result;
+}
+
+FakePort::LinkState* FakePort::finish_oldest() {
+  const Posted done = std::move(posted_.front());
+  posted_.pop_front();
+  const bool same = done.link->user == nullptr || std::memcmp(done.from, done.bytes.data(), done.bytes.size()) == 0;
+  if (!same) fabric.violations.push_back("memory was changed while a posted write read it");
+  return done.link;
+}
+
+void FakePort::connected(LinkState* link, Bytes data) {
+  events_.push_back({Event::Kind::kConnected, link, std::move(data), {}});
+}
+
+void FakePort::rejected(LinkState* link, Bytes data) {
+  events_.push_back({Event::Kind::kRejected, link, std::move(data), {}});
+}
+
+void FakePort::lost(LinkState* link, std::string why) {
+  events_.push_back({Event::Kind::kLost, link, {}, std::move(why)});
+}
+
+void FakePort::request(Bytes data, LinkState* from) {
+  events_.push_back({Event::Kind::kRequest, from, std::move(data), {}});
+}
+
+std::vector<std::string> FakePort::news() {
+  std::vector<std::string> fresh(log.begin() + static_cast<std::ptrdiff_t>(told_), log.end());
+  told_ = log.size();
+  return fresh;
+}
+
+}  // namespace bufenlarge::test

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// The Port of channel/port.h, by script: time stands still until the test moves it, every event is put
+// in by hand, memory, writes and links can be refused, and everything asked of it is recorded.
+//
+// Two ports that are entered in the same FakeFabric by rank connect to each other; a rank that is not
+// entered is played by the test (see fake_peer.h).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "channel/port.h"
+#include "support/builders.h"
+
+namespace bufenlarge::test {
+
+class FakePort;
+
+// Memory by remote key, of all sides.
+class FakeFabric {
+ public:
+  struct Memory {
+    std::unique_ptr<std::uint64_t[]> words;
+    std::size_t bytes;
+    std::uint64_t address;
+    std::uint32_t key;
+    [[nodiscard]] std::byte* data() const { return reinterpret_cast<std::byte*>(words.get()); }
+  };
+
+  Memory& add(std::size_t bytes);
+  void remove(std::uint32_t key) { memories_.erase(key); }
+  // The place a remote write goes to; nullptr when nothing is registered there.
+  [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
+  // Places bytes as a fabric does. False when there is no such place.
+  bool place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const;
+
+  std::map<std::uint32_t, FakePort*> ports;  // by rank
+  std::vector<std::string> violations;       // of the contract in channel/port.h
+
+ private:
+  std::map<std::uint32_t, Memory> memories_;
+  std::uint32_t next_key_ = 1;
+};
+
+class FakePort {
+ public:
+  struct LinkState {
+    FakePort* port = nullptr;
+    LinkState* other = nullptr;  // the same connection's other side, when it is a FakePort
+    void* user = nullptr;        // nullptr once closed
+    Bytes data;                  // handed to open() or accept()
+    bool connected = false;
+  };
+
+  class Link {
+   public:
+    Link() = default;
+    explicit Link(LinkState* state) : state_(state) {}
+    Link(Link&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    Link& operator=(Link&& other) noexcept {
+      if (this == &other) return *this;
+      close();
+      state_ = std::exchange(other.state_, nullptr);
+      return *this;
+    }
+    ~Link() { close(); }
+    explicit operator bool() const { return state_ != nullptr; }
+    [[nodiscard]] LinkState* state() const { return state_; }
+
+   private:
+    void close();
+    LinkState* state_ = nullptr;
+  };
+
+  class Region {
+   public:
+    Region() = default;
+    Region(FakePort* port, const FakeFabric::Memory* memory) : port_(port), memory_(memory) {}
+    Region(Region&& other) noexcept { swap(other); }
+    Region& operator=(Region&& other) noexcept {
+      Region(std::move(other)).swap(*this);
+      return *this;
+    }
+    ~Region();
+    [[nodiscard]] std::byte* data() const { return memory_ == nullptr ? nullptr : memory_->data(); }
+    [[nodiscard]] std::size_t bytes() const { return memory_ == nullptr ? 0 : memory_->bytes; }
+    [[nodiscard]] std::uint64_t remote_address() const { return memory_->address; }
+    [[nodiscard]] std::uint32_t remote_key() const { return memory_->key; }
+
+   private:
+    void swap(Region& other) noexcept {
+      std::swap(port_, other.port_);
+      std::swap(memory_, other.memory_);
+    }
+    FakePort* port_ = nullptr;
+    const FakeFabric::Memory* memory_ = nullptr;
+  };
+
+  struct Request {
+    Bytes data;
+    LinkState* from = nullptr;  // when the other side is a FakePort
+    bool answered = false;
+  };
+
+  struct Write {
+    LinkState* link;
+    Bytes bytes;
+    std::uint64_t address;
+    std::uint32_t key;
+  };
+
+  explicit FakePort(FakeFabric& fabric_in) : fabric(fabric_in) {}
+  FakePort(const FakePort&) = delete;
+  FakePort& operator=(const FakePort&) = delete;
+
+  // ---- the Port concept
+  Region allocate(std::size_t bytes);
+  Link open(const void* card, std::span<const std::byte> data, void* user);
+  Link accept(Request& request, std::span<const std::byte> data, void* user);
+  void reject(Request& request, std::span<const std::byte> data);
+  WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                    std::uint64_t address, std::uint32_t key);
+  [[nodiscard]] std::uint64_t now_us() const { return now; }
+  [[nodiscard]] bool ordered() const { return in_order; }
+  template <class Handler>
+  unsigned poll(Handler& handler);
+  template <class Handler>
+  unsigned poll_events(Handler& handler);
+
+  // ---- the script
+  // What the test puts in; events of links that are closed by then are dropped, as the concept says.
+  void connected(LinkState* link, Bytes data);
+  void rejected(LinkState* link, Bytes data);
+  void lost(LinkState* link, std::string why);
+  void request(Bytes data, LinkState* from = nullptr);
+  // Completes this many of the oldest posted writes; by itself when `completes` is set.
+  void complete(std::size_t count) { due_completions_ += count; }
+  [[nodiscard]] std::size_t posted() const { return posted_.size(); }
+  // Entries of the log since the mark, which moves.
+  [[nodiscard]] std::vector<std::string> news();
+
+  FakeFabric& fabric;
+  std::uint64_t now = 1'000'000;
+  bool in_order = true;
+  bool completes = true;
+  bool refuses_open = false;
+  bool refuses_accept = false;
+  std::function<bool(std::size_t bytes)> refuses_memory;
+  // What a write comes to; nothing: it is taken.
+  std::function<std::optional<WriteResult>(const Write&)> rule;
+  // Writes that are taken but do not land by themselves go here.
+  std::function<bool(const Write&)> withholds;
+  std::vector<Write> withheld;
+
+  std::vector<Write> writes;  // taken
+  std::uint32_t refused_writes = 0;
+  std::vector<LinkState*> opened;
+  std::vector<LinkState*> accepted;
+  std::vector<Bytes> rejections;
+  std::vector<std::string> log;
+
+ private:
+  struct Event {
+    enum class Kind { kConnected, kRejected, kLost, kRequest } kind;
+    LinkState* link;
+    Bytes data;
+    std::string why;
+  };
+
+  // A write whose source memory is still read.
+  struct Posted {
+    LinkState* link;
+    std::uint32_t region_key;
+    const std::byte* from;
+    Bytes bytes;
+  };
+
+  LinkState* make_link(std::span<const std::byte> data, void* user);
+  LinkState* finish_oldest();
+
+  std::vector<std::unique_ptr<LinkState>> links_;
+  std::deque<Event> events_;
+  std::deque<Posted> posted_;  // oldest first
+  std::size_t due_completions_ = 0;
+  std::size_t told_ = 0;
+};
+
+static_assert(Port<FakePort>);
+
+template <class Handler>
+unsigned FakePort::poll(Handler& handler) {
+  unsigned count = 0;
+  std::size_t due = completes ? posted_.size() : std::exchange(due_completions_, 0);
+  for (; due > 0 && !posted_.empty(); --due) {
+    const LinkState* link = finish_oldest();
+    if (link->user == nullptr) continue;
+    handler.on_written(link->user);
+    ++count;
+  }
+  return count;
+}
+
+template <class Handler>
+unsigned FakePort::poll_events(Handler& handler) {
+  unsigned count = 0;
+  for (; !events_.empty(); ++count) {
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    if (event.kind == Event::Kind::kRequest) {
+      Request request{event.data, event.link};
+      handler.on_request(request, event.data);
+      if (!request.answered) fabric.violations.push_back("a request was not answered");
+      continue;
+    }
+    if (event.link->user == nullptr) continue;
+    if (event.kind == Event::Kind::kConnected) {
+      event.link->connected = true;
+      handler.on_connected(event.link->user, event.data);
+    }
+    if (event.kind == Event::Kind::kRejected) handler.on_rejected(event.link->user, event.data);
+    if (event.kind == Event::Kind::kLost) handler.on_lost(event.link->user, event.why);
+  }
+  return count;
+}
+
+}  // namespace bufenlarge::test

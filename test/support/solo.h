@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// One context under test over a FakePort, with peers that the test plays (FakePeer), and two contexts
+// that talk to each other (Duo). Both end by checking that nothing broke the contract of the port.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "channel/context.h"
+#include "support/builders.h"
+#include "support/fake_peer.h"
+#include "support/fake_port.h"
+#include "support/upper_log.h"
+
+namespace bufenlarge::test {
+
+using FakeContext = Context<FakePort>;
+using FakeChannel = FakeContext::Channel;
+
+struct Sent {
+  Status status;
+  std::size_t bytes;
+  bool operator==(const Sent&) const = default;
+};
+inline constexpr Sent kNothingSent{Status::kAgain, 0};
+
+inline std::ostream& operator<<(std::ostream& out, const Sent& sent) {
+  return out << "status " << static_cast<int>(sent.status) << ", " << sent.bytes << " bytes";
+}
+
+// Cards of ranks 0 .. size-1 as FakePort reads them.
+inline Bytes fake_cards(std::uint32_t size) {
+  Bytes cards(std::size_t{size} * sizeof(std::uint32_t));
+  for (std::uint32_t rank = 0; rank < size; ++rank)
+    std::memcpy(cards.data() + rank * sizeof rank, &rank, sizeof rank);
+  return cards;
+}
+
+inline Sent send(FakeChannel& channel, std::span<const iovec> vector, bool more = false) {
+  Sent result{};
+  result.status = channel.send(vector, more, result.bytes);
+  return result;
+}
+
+class Solo {
+ public:
+  explicit Solo(const ChannelSettings& settings_in = settings(two_phases()), std::uint32_t size = 4,
+                std::uint32_t rank = 0)
+      : port(fabric), context(port, settings_in, rank, size, kJobKey, upper.layer()), phases_(settings_in.phases), size_(size) {
+    context.set_cards(fake_cards(size));
+  }
+  Solo(const Solo&) = delete;
+  Solo& operator=(const Solo&) = delete;
+  ~Solo() { CHECK(fabric.violations == std::vector<std::string>{}); }
+
+  FakeChannel& channel(std::uint32_t rank = 1) { return *context.channel(rank); }
+  FakePeer& peer(std::uint32_t rank = 1) {
+    auto& made = peers_[rank];
+    if (!made) made = std::make_unique<FakePeer>(fabric, rank, size_, phases_);
+    return *made;
+  }
+  Sent send(std::initializer_list<std::size_t> sizes, std::uint32_t rank = 1, bool more = false) {
+    return test::send(channel(rank), Vector(sizes).all(), more);
+  }
+  void rounds(unsigned count = 1) {
+    while (count-- > 0) context.progress();
+  }
+
+  // Wanted by the side under test, up to the link it opens.
+  FakePort::LinkState* want(std::uint32_t rank = 1) {
+    const std::size_t before = port.opened.size();
+    REQUIRE(send({8}, rank) == kNothingSent);
+    rounds();
+    REQUIRE(port.opened.size() == before + 1);
+    return port.opened.back();
+  }
+  // Connected as the active side; the peer has read the greeting and granted it.
+  FakePeer& connect(std::uint32_t rank = 1) {
+    FakePort::LinkState* link = want(rank);
+    FakePeer& other = peer(rank);
+    other.meet(link->data);
+    port.connected(link, other.hello_bytes(other.theirs().attempt));
+    rounds();
+    REQUIRE(other.next().value().kind() == SlotKind::kHello);
+    other.grant_all();
+    return other;
+  }
+  // Connected as the passive side; the peer's first message has been read.
+  FakePeer& accept(std::uint32_t rank = 1) {
+    FakePeer& other = ask_in(rank);
+    other.greet();
+    rounds();
+    REQUIRE(channel(rank).connect_state() == Connect::State::kReady);
+    return other;
+  }
+  // The same up to the silence before the peer's first message.
+  FakePeer& ask_in(std::uint32_t rank = 1, std::uint16_t attempt = 1) {
+    FakePeer& other = peer(rank);
+    port.request(other.hello_bytes(attempt));
+    rounds(FakeContext::kEventRounds);
+    REQUIRE(!port.accepted.empty());
+    other.meet(port.accepted.back()->data);
+    port.connected(port.accepted.back(), {});
+    rounds(FakeContext::kEventRounds);
+    REQUIRE(channel(rank).connect_state() == Connect::State::kSilent);
+    return other;
+  }
+
+  FakeFabric fabric;
+  FakePort port;
+  UpperLog upper;
+  FakeContext context;
+
+ private:
+  std::map<std::uint32_t, std::unique_ptr<FakePeer>> peers_;
+  const PhaseTable phases_;
+  const std::uint32_t size_;
+};
+
+class Duo {
+ public:
+  explicit Duo(const ChannelSettings& settings_in)
+      : side{{fabric, settings_in, 0}, {fabric, settings_in, 1}} {}
+  Duo(const Duo&) = delete;
+  Duo& operator=(const Duo&) = delete;
+  ~Duo() { CHECK(fabric.violations == std::vector<std::string>{}); }
+
+  struct Side {
+    Side(FakeFabric& fabric, const ChannelSettings& settings_in, std::uint32_t rank)
+        : port(fabric), context(port, settings_in, rank, 2, kJobKey, upper.layer()), other(1 - rank) {
+      fabric.ports[rank] = &port;
+      context.set_cards(fake_cards(2));
+    }
+    FakeChannel& channel() { return *context.channel(other); }
+    std::vector<Bytes>& messages() { return upper.messages[other]; }
+    FakePort port;
+    UpperLog upper;
+    FakeContext context;
+    std::uint32_t other;
+  };
+
+  void rounds(unsigned count = 1) {
+    while (count-- > 0) {
+      side[0].context.progress();
+      side[1].context.progress();
+    }
+  }
+  // Sends a whole message as an upper layer does: what is left is tried again after progress.
+  void send_all(std::uint32_t from, const Vector& vector) {
+    std::size_t sent = 0;
+    const std::size_t total = vector.bytes().size();
+    for (unsigned tries = 0; sent < total; ++tries) {
+      REQUIRE(tries < 100'000);
+      const std::vector<iovec> rest = vector.rest(sent);
+      sent += send(side[from].channel(), rest).bytes;
+      rounds();
+    }
+  }
+  void settle() {
+    for (unsigned tries = 0; !(side[0].context.idle() && side[1].context.idle()); ++tries) {
+      REQUIRE(tries < 10'000);
+      rounds();
+    }
+    rounds(4);
+  }
+  // A first message each way; both channels are ready then.
+  void open() {
+    send_all(0, Vector({8}));
+    send_all(1, Vector({8}));
+    settle();
+    REQUIRE(side[0].messages().size() == 1);
+    REQUIRE(side[1].messages().size() == 1);
+  }
+
+  FakeFabric fabric;
+  std::array<Side, 2> side;
+};
+
+}  // namespace bufenlarge::test

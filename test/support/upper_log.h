@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The upper layer: writes down what the callbacks tell, and joins pieces to messages.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "channel/core.h"
+#include "support/builders.h"
+
+namespace bufenlarge::test {
+
+class UpperLog {
+ public:
+  struct Piece {
+    std::uint32_t peer;
+    Bytes bytes;
+    unsigned marks;
+  };
+  struct Failure {
+    std::uint32_t peer;
+    Status status;
+    std::string text;
+  };
+
+  UpperLog() = default;
+  UpperLog(const UpperLog&) = delete;
+  UpperLog& operator=(const UpperLog&) = delete;
+
+  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this}; }
+
+  // The pieces that came since the last call.
+  [[nodiscard]] std::vector<Piece> take() { return std::exchange(pieces, {}); }
+
+  std::vector<Piece> pieces;
+  std::map<std::uint32_t, std::vector<Bytes>> messages;  // whole ones, by peer
+  std::vector<Failure> failures;
+  std::function<void(const Piece&)> on_piece;
+  std::function<void(const Failure&)> on_failure;
+
+ private:
+  static void deliver(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks) {
+    auto* self = static_cast<UpperLog*>(user);
+    const auto* from = static_cast<const std::byte*>(data);
+    const Piece piece{peer, Bytes(from, from + bytes), marks};
+    self->pieces.push_back(piece);
+    Bytes& open = self->open_[peer];
+    if ((marks & kMarkFirst) != 0) open.clear();
+    open.insert(open.end(), piece.bytes.begin(), piece.bytes.end());
+    if ((marks & kMarkLast) != 0) self->messages[peer].push_back(open);
+    if (self->on_piece) self->on_piece(piece);
+  }
+  static void failed(void* user, std::uint32_t peer, Status status, const char* message) {
+    auto* self = static_cast<UpperLog*>(user);
+    const Failure failure{peer, status, message};
+    self->failures.push_back(failure);
+    if (self->on_failure) self->on_failure(failure);
+  }
+
+  std::map<std::uint32_t, Bytes> open_;
+};
+
+}  // namespace bufenlarge::test

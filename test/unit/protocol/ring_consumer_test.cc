@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "protocol/ring_consumer.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/aborts.h"
+
+namespace bufenlarge::test {
+namespace {
+
+struct OwesCase {
+  std::uint32_t slots;
+  std::uint32_t owes_from;  // unreported slots
+};
+
+TEST_CASE("a grant is owed for half a ring, and for the only slot of a ring of one", "[ring_consumer]") {
+  for (const OwesCase& one : {OwesCase{1, 1}, OwesCase{2, 1}, OwesCase{3, 1}, OwesCase{4, 2}, OwesCase{5, 2},
+                              OwesCase{16, 8}, OwesCase{4096, 2048}}) {
+    for (const std::uint64_t base : {std::uint64_t{0}, (std::uint64_t{1} << 32) - 2, std::uint64_t{1} << 62}) {
+      RingConsumer consumer;
+      consumer.start(base, one.slots);
+      CHECK_FALSE(consumer.owes_grant());
+      for (std::uint32_t read = 1; read <= one.slots; ++read) {
+        consumer.consume();
+        INFO(one.slots << " slots, " << read << " read, base " << base);
+        CHECK(consumer.owes_grant() == (read >= one.owes_from));
+      }
+    }
+  }
+}
+
+TEST_CASE("what was reported is not owed any more", "[ring_consumer]") {
+  RingConsumer consumer;
+  consumer.start(0, 4);
+  consumer.consume();
+  consumer.consume();
+  REQUIRE(consumer.owes_grant());
+  consumer.report();
+  CHECK_FALSE(consumer.owes_grant());
+  consumer.consume();
+  CHECK_FALSE(consumer.owes_grant());
+  consumer.consume();
+  CHECK(consumer.owes_grant());
+}
+
+TEST_CASE("the next commit word is one more than the position, which is never zero", "[ring_consumer]") {
+  RingConsumer consumer;
+  consumer.start(0, 2);
+  CHECK(consumer.expected_commit() == 1);
+  consumer.consume();
+  CHECK(consumer.expected_commit() == 2);
+  consumer.start(1ull << 32, 2);
+  CHECK(consumer.expected_commit() == (1ull << 32) + 1);
+}
+
+TEST_CASE("a new ring begins at slot 0 and at the position where the old one ended", "[ring_consumer][E7]") {
+  RingConsumer consumer;
+  consumer.start(0, 4);
+  for (int i = 0; i < 3; ++i) consumer.consume();
+  CHECK(consumer.index() == 3);
+  consumer.start(consumer.consumed(), 16);
+  CHECK(consumer.index() == 0);
+  CHECK(consumer.consumed() == 3);
+  CHECK(consumer.slots() == 16);
+  CHECK_FALSE(consumer.owes_grant());
+}
+
+TEST_CASE("the index goes round the ring", "[ring_consumer]") {
+  RingConsumer consumer;
+  consumer.start(7, 3);
+  for (std::uint32_t n = 0; n < 9; ++n) {
+    CHECK(consumer.index() == n % 3);
+    consumer.consume();
+    consumer.report();
+  }
+}
+
+TEST_CASE("more than a ring cannot have been read without a report", "[ring_consumer]") {
+  RingConsumer consumer;
+  consumer.start(0, 2);
+  consumer.consume();
+  consumer.consume();
+  CHECK(aborts([&] { consumer.consume(); }));
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

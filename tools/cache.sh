@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+# What quickstart and check share: the cache folder, its keys, and the builds in it. Sourced after
+# common.sh by a script that has set `top` to the checkout. Bash.
+#
+#   checkout/             copy of what is built, with configure; the checkout itself stays clean
+#   plain/ asan/ tsan/    builds of the library and its tests
+#   source/               MPICH's source
+#   mpich-VERSION-KEY/    tree/ build/ of MPICH and install/, library and MPICH installed
+#   log/                  one log per step
+#
+# KEY covers what makes MPICH compile anew from start: patches, flags, compiler, libfabric. Library
+# and netmod are not in it. They change often, and MPICH's makefiles find out by themselves what is
+# to be compiled again; `install/.key` covers everything, and tells whether there is something to do.
+
+cache=${BUFENLARGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bufenlarge}
+mkdir -p "$cache/log" 2>/dev/null || die "cannot make the cache folder $cache; set BUFENLARGE_CACHE to another one"
+cache=$(absolute_dir "$cache")
+logs=$cache/log
+jobs=$(nproc)
+
+# One run at a time changes the cache; any number may use it: cache_lock exclusive|shared.
+cache_lock() {
+    exec 9>>"$cache/lock"
+    flock --nonblock "--$1" 9 && return 0
+    note "another run uses $cache; waiting for it, for an hour at most"
+    flock --timeout 3600 "--$1" 9 || die "$cache/lock was held by another run for an hour"
+}
+
+# Names of the files that make the product, relative to the checkout.
+product_files() {
+    (cd "$top" && find autogen.sh configure.ac Makefile.am bufenlarge.pc.in m4 src mpich-patches tools \
+        -type f ! -name '*.o' ! -name '*.a' ! -name '*.log' ! -name '*~' ! -path '*/.d*' ! -name '.*')
+}
+
+test_files() {
+    (cd "$top" && find test -type f ! -name '*.o' ! -name '*.log' ! -name '*.trs' ! -path '*/.d*' ! -name '*~')
+}
+
+compiler_version() { "${CXX:-g++}" --version 2>/dev/null | sed -n 1p; }
+
+# Empty where something of it is missing, so that a bare machine gets an answer too.
+mpich_key() {
+    local library
+    library=$(pkg-config --modversion libfabric 2>/dev/null) || library=none
+    {
+        cat "$top/mpich-patches/$mpich_version/"*.patch
+        "$top/tools/mpich-build" --print-flags
+        printf '%s\n' "$library" "$(compiler_version)" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}"
+    } | digest_of_text
+}
+
+product_key() {
+    { product_files | (cd "$top" && digest_of_files); mpich_key; } | digest_of_text
+}
+
+# The newest supported version is the one that is built.
+mpich_version=$(cd "$top/mpich-patches" && for name in */series; do printf '%s\n' "${name%/series}"; done | sort -V | tail -n 1)
+mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }
+
+# Brings the copy up to date by content, so that make sees only what has changed.
+update_checkout() {
+    local list=$cache/checkout.files name
+    { product_files && test_files; } | LC_ALL=C sort >"$list.new"
+    copy_changed_files "$top" "$cache/checkout" <"$list.new"
+    if [ -e "$list" ]; then
+        LC_ALL=C comm -23 "$list" "$list.new" | while IFS= read -r name; do rm -f "$cache/checkout/$name"; done
+    fi
+    mv "$list.new" "$list"
+    [ ! -e "$cache/checkout/.autogen" ] || return 0
+    step "$logs/autogen.log" 300 "library: autogen.sh" "$cache/checkout/autogen.sh"
+    touch "$cache/checkout/.autogen"
+}
+
+# library_configure FLAVOUR FLAGS...: only where these flags were not configured before.
+library_configure() {
+    local flavour=$1 key
+    shift
+    key=$({ printf '%s\n' "$@" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}"; compiler_version; } | digest_of_text)
+    [ "$(cat "$cache/$flavour/.key" 2>/dev/null)" != "$key" ] || return 0
+    mkdir -p "$cache/$flavour"
+    step "$logs/$flavour-configure.log" 300 "library ($flavour): configure" \
+        env -C "$cache/$flavour" "$cache/checkout/configure" "$@"
+    printf '%s\n' "$key" >"$cache/$flavour/.key"
+}
+
+# library_make FLAVOUR TARGET...
+library_make() {
+    local flavour=$1
+    shift
+    step "$logs/$flavour-make.log" 1800 "library ($flavour): make $*" make -C "$cache/$flavour" "-j$jobs" "$@"
+}
+
+# The plain build is configured for the MPICH that is installed from it, where its source is there.
+plain_flags() {
+    local dir
+    dir=$(mpich_dir)
+    printf '%s\n' "--prefix=$dir/install"
+    if [ -e "$cache/source/unpacked" ]; then
+        printf '%s\n' "--with-mpich-source=$cache/source/$(cat "$cache/source/unpacked")"
+    fi
+}
+
+build_plain() {
+    local flags
+    mapfile -t flags < <(plain_flags)
+    update_checkout
+    library_configure plain "${flags[@]}"
+    library_make plain "$@"
+}
+
+# build_sanitized asan|tsan
+build_sanitized() {
+    local sanitizer=thread
+    [ "$1" = tsan ] || sanitizer=address,undefined
+    update_checkout
+    library_configure "$1" --enable-werror "--enable-sanitizer=$sanitizer"
+    library_make "$1" all unit_tests sim_tests fabric_tests
+}
+
+build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev)
+test_packages=(catch2)
+mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq)
+
+need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/null; }
+
+# Library and MPICH, installed and up to date. Prints nothing on standard output.
+build_mpich() {
+    local dir key
+    need_packages "${build_packages[@]}" "${mpich_packages[@]}"
+    dir=$(mpich_dir)
+    key=$(product_key)
+    if [ "$(cat "$dir/install/.key" 2>/dev/null)" = "$key" ]; then
+        note "library and MPICH: up to date in $dir/install"
+        return 0
+    fi
+    "$top/tools/mpich-fetch" "$cache/source" "$logs" >/dev/null
+    rm -f "$dir/install/.key"
+    build_plain all
+    step "$logs/mpich.log" 7200 "library and MPICH: make mpich" \
+        make -C "$cache/plain" "-j$jobs" mpich "MPICH_WORK=$dir"
+    printf '%s\n' "$key" >"$dir/install/.key"
+}
