@@ -3,28 +3,11 @@
 # Shared by the bench scripts; sourced, never run. Bash.
 #
 # Sets `top`; gives die, note and step (tools/common.sh), the two MPICH installations to compare,
-# the compiled programs, and the way a job of one of the two is started.
+# the compiled programs, and the environment in which a job of one of the two is started.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # shellcheck source=../tools/common.sh
 . "$top/tools/common.sh"
-
-# need_packages LOG PACKAGE...
-need_packages() {
-    local log=$1 name missing=()
-    shift
-    for name in "$@"; do
-        case $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) in
-            installed) ;;
-            *) missing+=("$name") ;;
-        esac
-    done
-    [ ${#missing[@]} -eq 0 ] && return 0
-    [ "$(id -u)" -eq 0 ] ||
-        die "Debian packages are missing; as root: apt-get install --no-install-recommends ${missing[*]}"
-    step "$log" 600 "installing ${missing[*]}" env DEBIAN_FRONTEND=noninteractive sh -c '
-        apt-get update && apt-get install --yes --no-install-recommends "$@"' sh "${missing[@]}"
-}
 
 # check_prefix DIR DEVICE: an installation of MPICH, with this device unless that is "any".
 check_prefix() {
@@ -35,14 +18,15 @@ check_prefix() {
 }
 
 # The programs are compiled by each MPICH's own mpicc; nothing else differs between the two.
-# compile_for NAME PREFIX WORK PROGRAM...
+# compile_for NAME PREFIX WORK PROGRAM...: into WORK/NAME; the log is where the script's `out` says.
+# shellcheck disable=SC2154
 compile_for() {
     local name=$1 prefix=$2 work=$3 program
     shift 3
     mkdir -p "$work/$name"
     for program in "$@"; do
         # MPICH 4.0's header makes gcc 12 take MPI_STATUSES_IGNORE for an array.
-        step "$work/logs/compile-$name-$program.log" 120 "compiling $program for $name" \
+        step "$out/logs/compile-$name-$program.log" 120 "compiling $program for $name" \
             "$prefix/bin/mpicc" -O2 -Wall -Wextra -Wno-stringop-overflow \
             -o "$work/$name/$program" "$top/bench/$program.c"
     done
@@ -76,11 +60,6 @@ environment_of() {
     esac
 }
 
-bufenlarge_prefix() {
-    [ -x "$top/quickstart" ] || die "no quickstart in $top; give --prefix"
-    "$top/quickstart" --print-prefix
-}
-
 compiler_of() {
     "${prefix_of[$1]}/bin/mpichversion" | sed -n 's/^MPICH CC:[[:space:]]*//p'
 }
@@ -88,8 +67,13 @@ compiler_of() {
 # find_prefixes: fills prefix_of from the script's variables prefix, ofi_prefix and devices.
 declare -A prefix_of
 find_prefixes() {
-    [ -n "$prefix" ] || prefix=$(bufenlarge_prefix)
-    [ -n "$ofi_prefix" ] || ofi_prefix=$(ofi_prefix_like "$prefix")
+    if [ -z "$prefix" ]; then
+        prefix=$("$top/quickstart" --print-prefix)
+        # Nobody is to install another one into it while it is measured.
+        . "$top/tools/cache.sh"
+        cache_lock shared
+    fi
+    [ -n "$ofi_prefix" ] || ofi_prefix=$("$top/bench/build-ofi" --like "$prefix")
     prefix_of[bufenlarge]=$(absolute_dir "$prefix")
     prefix_of[ofi]=$(absolute_dir "$ofi_prefix")
     check_prefix "${prefix_of[bufenlarge]}" "${devices% *}"

@@ -6,7 +6,10 @@ BEGIN { FS = ","; split("total mpi libfabric rest", objects, " ") }
 
 NR > 1 { counted[$1, $2, $3, $4] = $5 }
 
+# `call` may be "both": the sum of the two.
 function per_call(program, call, object, from, to) {
+    if (call == "both")
+        return per_call(program, "MPI_Send", object, from, to) + per_call(program, "MPI_Recv", object, from, to)
     return (counted[program, call, to, object] - counted[program, call, from, object]) / (to - from)
 }
 
@@ -33,8 +36,9 @@ END {
     print "Instructions of one call, 8 bytes; MPI_Recv with its message arrived. mpi: libmpi, with"
     print "libbufenlarge in it. rest: C library and loader; the kernel is not counted.\n"
     printf "%-11s %-9s %10s %10s %10s %10s\n", "", "", "total", "mpi", "libfabric", "rest"
-    for (c = 1; c <= 2; c++) {
-        call = c == 1 ? "MPI_Send" : "MPI_Recv"
+    calls = split("MPI_Send MPI_Recv both", names, " ")
+    for (c = 1; c <= calls; c++) {
+        call = names[c]
         row("bufenlarge", call)
         row("ofi", call)
         ratio_row(call)

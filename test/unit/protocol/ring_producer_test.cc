@@ -122,7 +122,7 @@ TEST_CASE("a grant for what was never posted breaks the protocol and changes not
     RingProducer producer;
     producer.start(base, 4);
     play(producer, base, "s3 p2 c2 g1");
-    for (const std::uint64_t bogus : {base + 3, base + 4, base + 1000, base + (1ull << 33), UINT64_MAX}) {
+    for (const std::uint64_t bogus : {base + 3, base + 4, base + 1000, base + (std::uint64_t{1} << 33), UINT64_MAX}) {
       CHECK_FALSE(producer.grant(bogus));
       CHECK(producer.granted() == base + 1);
     }
@@ -145,7 +145,7 @@ constexpr LowCase kLowCases[] = {
     {"from before this ring", -3, true, 2},
     {"one more than was posted", 5, false, 2},
     {"far more than was posted", 1'000'000, false, 2},
-    {"the largest step ahead that can be told", 2 + INT32_MAX, false, 2},
+    {"the largest step ahead that can be told", std::int64_t{2} + INT32_MAX, false, 2},
     {"half a turn behind is old", 2 - (std::int64_t{1} << 31), true, 2},
 };
 

@@ -122,7 +122,7 @@ TEST_CASE("with a check, bytes that land in any order are taken when the last on
   std::vector<std::size_t> order(stride);
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   for (int round = 0; round < 200; ++round) {
-    const std::uint32_t bytes = random() % (slot_capacity(stride) + 1);
+    const auto bytes = static_cast<std::uint32_t>(random() % (slot_capacity(stride) + 1));
     const Bytes payload = pattern(bytes, static_cast<std::uint32_t>(round));
     const Bytes slot = sealed(stride, payload, fill(bytes, true));
     const auto before = earlier_contents(stride, payload, true);

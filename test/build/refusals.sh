@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What configure, make and the commands refuse, and with which words; sourced by run.
+
+configure=$(sed -n 's/^srcdir = //p' "$build/Makefile")
+configure=$(cd "$build" && cd "$configure" && pwd)/configure
+supported=$(cd mpich-patches && for name in */series; do printf '%s ' "${name%/series}"; done)
+mkdir -p "$work/fake/maint" "$work/elsewhere" "$work/in-place"
+fake_version() { printf 'm4_define([MPICH_VERSION_m4],[%s])dnl\n' "$2" >"$1/maint/version.m4"; }
+configured() { (cd "$work/elsewhere" && "$configure" "$@"); }
+export -f configured
+export configure work
+
+fake_version "$work/fake" 4.1.1
+refused "configure names an MPICH version that is not supported, and those that are" \
+    "MPICH 4.1.1 is not supported; supported versions: ${supported% }" \
+    bash -c 'configured --with-mpich-source="$work/fake"'
+refused "mpich-tree does too" "MPICH 4.1.1 is not supported; supported versions: ${supported% }" \
+    tools/mpich-tree --source "$work/fake" --tree "$work/tree"
+refused "configure refuses a folder that is not MPICH" "is not an MPICH source tree" \
+    bash -c 'configured --with-mpich-source="$work/elsewhere"'
+refused "configure refuses a folder that is not there" "no such MPICH source directory" \
+    bash -c 'configured --with-mpich-source="$work/nowhere"'
+
+fake_version "$work/fake" "${supported%% *}"
+refused "a tree without configure is refused" "has no configure script" \
+    tools/mpich-tree --source "$work/fake" --tree "$work/tree"
+printf '#!/bin/sh\n' >"$work/fake/configure" && chmod +x "$work/fake/configure"
+touch "$work/fake/config.status"
+refused "a tree that was configured in place is refused" "was configured in place" \
+    tools/mpich-tree --source "$work/fake" --tree "$work/tree"
+rm "$work/fake/config.status" && mkdir -p "$work/fake/src/mpid/ch4/netmod/bufenlarge"
+refused "a tree that has the netmod is refused" "already has a netmod bufenlarge" \
+    tools/mpich-tree --source "$work/fake" --tree "$work/tree"
+rmdir "$work/fake/src/mpid/ch4/netmod/bufenlarge"
+refused "a patch that does not apply names its log" "log: $work/logs/0001-" \
+    tools/mpich-tree --source "$work/fake" --tree "$work/tree" --logs "$work/logs"
+
+refused "configure refuses GCC 11" "needs GCC 12 or Clang 14" \
+    bash -c 'CXX="g++ -U__GNUC__ -D__GNUC__=11" configured'
+refused "configure refuses an old or missing libfabric" "needs libfabric 1.17 or later" \
+    bash -c 'PKG_CONFIG_LIBDIR=/nonexistent configured'
+refused "configure names the sanitizers" "takes address, undefined" bash -c 'configured --enable-sanitizer=memory'
+refused "make mpich asks for MPICH's source" "needs configure's --with-mpich-source" \
+    make -C "$build" mpich MPICH_SOURCE= "prefix=$work/unused" MPICH_WORK="$work/unused"
+refused "quickstart says where rxe comes from" "RDMA virtual machine" ./quickstart --fabric rxe
+refused "quickstart names the fabrics" "allowed is auto or tcp" ./quickstart --fabric token-ring
+refused "check names the suites" "no suite 'nonsense'; there are: unit" ./check nonsense

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Rules over the text of the sources; sourced by run, with the checkout as current folder.
+
+library=src/bufenlarge
+# Lines of code with their file and number; comments of whole lines and string literals are not code.
+code_lines() {
+    grep -rn --include='*.cc' --include='*.h' '' "$@" | sed -E 's/"([^"\\]|\\.)*"/""/g; s|//.*||' |
+        grep -Ev '^[^:]*:[0-9]+:[[:space:]]*(\*|/\*)' || true
+}
+includes() { grep -rnE --include='*.cc' --include='*.h' '^[[:space:]]*#[[:space:]]*include' "$@" || true; }
+
+report "protocol/ includes only the standard library, iovec, protocol/, status.h and check.h" "$(
+    includes $library/protocol | grep -Ev '<[a-z_]+>|<sys/uio\.h>|"(protocol/[a-z0-9_]+|status|check)\.h"|<xxhash\.h>')"
+report "protocol/ has no clock, thread, lock or random number" "$(
+    includes $library/protocol | grep -E '<(chrono|thread|mutex|random|ctime|condition_variable|time\.h|unistd\.h|pthread\.h)>')"
+report "channel/ includes nothing of fabric/ or libfabric" "$(
+    includes $library/channel | grep -E 'fabric/|rdma/')"
+report "fabric/ includes nothing of channel/ but port.h" "$(
+    includes $library/fabric | grep -E '"channel/' | grep -v '"channel/port\.h"')"
+report "nothing of the library includes MPI" "$(includes $library | grep -E '[<"](mpi|mpid|mpir)[a-z]*\.h')"
+report "only fabric/ calls libfabric" "$(
+    code_lines $library | grep -E '\bfi_[a-z_]+[[:space:]]*\(' | grep -v "^$library/fabric/")"
+report "only c_api.cc catches exceptions (info_main.cc is a program)" "$(
+    code_lines $library | grep -E '\bcatch[[:space:]]*\(' | grep -Ev "^$library/(c_api|info_main)\.cc:")"
+report "the library does not read the environment" "$(code_lines $library | grep -E '\b(secure_)?getenv\b')"
+report "the library starts no thread" "$(code_lines $library | grep -E 'std::(thread|jthread|async)|pthread_create')"
+report "the netmod includes no header of the library but bufenlarge.h" "$(
+    grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"(protocol|channel|fabric)/' src/netmod || true)"
+
+# A file that no list names is never compiled, and its tests never run.
+listed() { sed -n 's/^[[:space:]]*\([a-z][^ ]*\.\(cc\|h\)\).*/\1/p' "$@" | LC_ALL=C sort; }
+present() { find "$@" -type f \( -name '*.cc' -o -name '*.h' \) | LC_ALL=C sort; }
+report "src/bufenlarge/sources.am lists what is there" "$(
+    LC_ALL=C comm -3 <(listed $library/sources.am) <(present $library | grep -v /bufenlarge.h))"
+report "test/sources.am lists what is there" "$(
+    LC_ALL=C comm -3 <(listed test/sources.am) <(present test/support test/unit test/sim test/fabric))"
+
+report "every source has its licence line" "$(
+    find src test tools bench m4 quickstart check autogen.sh .ci configure.ac Makefile.am -type f \
+        ! -name '*.md' ! -name '*.csv' ! -name '*.txt' ! -name '*.o' ! -name 'expected*' \
+        -exec grep -L 'SPDX-License-Identifier: MIT' {} +)"
+report "shell scripts parse" "$(
+    grep -rlE '^#!.*\b(ba)?sh\b' quickstart check autogen.sh .ci tools bench test 2>/dev/null |
+        while IFS= read -r script; do
+            case $(head -n 1 "$script") in
+                *bash*) bash -n "$script" 2>&1 || true ;;
+                *) sh -n "$script" 2>&1 || true ;;
+            esac
+        done)"
+report "README.md names the two commands" "$(
+    for command in ./quickstart ./check; do
+        grep -qF -- "$command" README.md 2>/dev/null || echo "README.md lacks $command"
+    done)"
+report "one version everywhere" "$(
+    version=$(sed -n 's/^AC_INIT(\[bufenlarge\], \[\(.*\)\]).*/\1/p' configure.ac)
+    grep -qF "\"$version (wire " $library/version.h || echo "configure.ac has $version, version.h another one"
+    grep -qF "$version" CHANGELOG.md || echo "CHANGELOG.md does not mention $version")"
+report "every MPICH patch is in its series and says why" "$(
+    for folder in mpich-patches/*/; do
+        diff <(grep -v '^#' "$folder/series") <(cd "$folder" && ls ./*.patch | sed 's|^\./||') || true
+        for patch_file in "$folder"*.patch; do
+            sed '/^--- /,$d' "$patch_file" | grep -q '^Why: ' || echo "$patch_file does not say why"
+        done
+    done)"

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// One simulated world, written down: processes, rings, faults, and who sends what to whom. Drawn from a
+// seed for the kinds of run below, or read from a story (trace_story.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "channel/settings.h"
+#include "sim/sim_fabric.h"
+#include "sim/sim_faults.h"
+
+namespace bufenlarge::sim {
+
+// A message is one or more chunks, each one call of send() (and its retries); a chunk is the sizes of
+// the elements of its vector. All but the last chunk go with the MORE flag.
+struct SimMessagePlan {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint64_t start_us = 0;
+  std::vector<std::vector<std::uint32_t>> chunks;
+};
+
+struct SimDeath {
+  std::uint32_t rank = 0;
+  std::uint64_t at_us = 0;
+};
+
+struct SimConfig {
+  std::uint64_t seed = 1;
+  std::uint64_t start_us = 1'000'000'000;
+  std::uint32_t peers = 2;
+  ChannelSettings channel;
+  SimFaults faults;
+  bool ordered = false;
+  bool virtual_addresses = false;
+  std::vector<SimMessagePlan> plan;
+  std::uint32_t answers_max = 0;                // messages sent from inside of the deliver callback
+  std::vector<std::uint64_t> block_bytes_max;   // by rank; what a process can register in one piece
+  std::optional<SimDeath> death;
+  std::optional<AckStall> stall;                // until_us counts from the start
+  bool strangers = false;                       // requests that are none of the job's
+  bool close_early = false;                     // contexts are closed while writes are under way
+  bool leave = false;                           // each process closes when it is done, before the others are
+  std::vector<AckFate> scripted_acks;
+  bool in_turn = false;                         // stories: processes take turns, one microsecond each
+};
+
+// The kinds of run, each a family of properties.
+enum class SimKind : std::uint8_t {
+  kMixed,        // everything at once
+  kAcks,         // torn, late, lost and corrupt acknowledgements
+  kConnections,  // crossing, refused and lost attempts
+  kMemory,       // rings that cannot be had
+  kGrowth,       // both directions at once, several phases, vectors around the thresholds
+  kStall,        // one channel waits for an acknowledgement for long
+  kDeath,        // a process dies
+  kTight,        // one slot, smallest slots
+  kLeave,        // processes close one after the other
+};
+
+[[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
+
+// One line for a failure's report.
+[[nodiscard]] std::string describe(const SimConfig& config);
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sim_fabric.h"
+
+#include "sim/sim_link.h"
+
+namespace bufenlarge::sim {
+
+SimFabric::SimFabric(std::uint64_t seed, std::uint64_t start_us, const SimFaults& faults_in,
+                     TraceOutput output)
+    : clock(start_us), random(seed), faults(faults_in), trace(clock, output) {}
+
+SimFabric::~SimFabric() = default;
+
+void SimFabric::violate(const std::string& text) {
+  if (violation.empty()) violation = text;
+  trace.note("VIOLATION %s", text.c_str());
+}
+
+std::uint64_t SimFabric::delay(std::uint32_t us_max) {
+  if (faults.slow_us_max != 0 && random.chance(faults.slow)) return random.below(faults.slow_us_max + 1);
+  return random.below(us_max + 1);
+}
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What all ports of a simulated world share: time, chance, faults, the record of what happened, and
+// the list of broken rules. One violation is enough to fail a run; the first is kept.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/ring_consumer.h"
+#include "sim/sim_clock.h"
+#include "sim/sim_faults.h"
+#include "sim/sim_random.h"
+#include "sim/sim_totals.h"
+#include "sim/sim_trace.h"
+
+namespace bufenlarge::sim {
+
+class SimPort;
+class SimEndpoint;
+
+// What becomes of one acknowledgement on its way.
+struct AckFate {
+  enum class Kind : std::uint8_t { kWhole, kTorn, kLate, kCorrupt, kLost, kPartLost };
+  Kind kind = Kind::kWhole;
+  std::uint64_t hold_us = 0;  // torn: before its last piece; late: before its first
+};
+
+// Acknowledgements to `waiter` from `peer` do not arrive before the time is over.
+struct AckStall {
+  std::uint32_t waiter = 0;
+  std::uint32_t peer = 0;
+  std::uint64_t until_us = 0;
+};
+
+struct SimFabric {
+  SimFabric(std::uint64_t seed, std::uint64_t start_us, const SimFaults& faults_in, TraceOutput output);
+  ~SimFabric();
+  SimFabric(const SimFabric&) = delete;
+  SimFabric& operator=(const SimFabric&) = delete;
+
+  void violate(const std::string& text);
+  // A write's or an event's way, in microseconds.
+  [[nodiscard]] std::uint64_t delay(std::uint32_t us_max);
+
+  SimClock clock;
+  SimRandom random;
+  SimFaults faults;
+  SimTrace trace;
+  SimTotals totals;
+  bool ordered = false;            // as tcp: placed in order, and only when the target polls
+  bool virtual_addresses = false;  // as verbs: remote addresses are not offsets
+  std::deque<AckFate> scripted_acks;  // of the next acknowledgements; then chance decides
+  AckStall stall;
+  std::vector<SimPort*> ports;     // by rank
+  std::vector<std::unique_ptr<SimEndpoint>> endpoints;
+  // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
+  std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
+  std::string violation;
+  bool moved = false;              // something happened since the world last looked
+};
+
+}  // namespace bufenlarge::sim

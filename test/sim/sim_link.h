@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// One side of a connection, and the writes it has posted on their way into the other side's memory.
+//
+// A write is taken, read from its source at a random later time (now and then once more: from then on
+// the later bytes count), placed in pieces, and complete at a random time after its last read, which
+// may be before or after it is placed. Reads, placing and completions are each in posting order.
+//
+// Unordered (as RDMA): the pieces of a write appear in any order, while nobody looks. Ordered (as tcp):
+// from front to back, and only when the target polls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "channel/port.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_rules.h"
+
+namespace bufenlarge::sim {
+
+class SimEndpoint {
+ public:
+  SimEndpoint(SimFabric& fabric, SimPort& port, std::uint32_t number, std::uint32_t rank, void* user)
+      : fabric_(fabric), port_(port), user_(user), number_(number), rank_(rank) {}
+  SimEndpoint(const SimEndpoint&) = delete;
+  SimEndpoint& operator=(const SimEndpoint&) = delete;
+
+  // ---- the owner's calls
+  [[nodiscard]] WriteResult write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
+                                  std::uint64_t address, std::uint32_t key);
+  // What was read from its source by now still arrives, then the other side is told.
+  void close();
+  // One completion that is due; false when there is none.
+  [[nodiscard]] bool take_completion();
+
+  // ---- the fabric's
+  void pair(SimEndpoint& other, bool active);
+  void set_connected() { connected_ = true; }
+  // The process is gone: nothing is read any more, the other side is told.
+  void crash();
+  // Nothing gets through any more; an event will tell.
+  void set_broken() { broken_ = true; }
+  // Does what is due.
+  void advance();
+  // Places what is due, as the target's poll does on an ordered fabric.
+  void place_due();
+  // When advance() or, on an ordered fabric, the target's poll has something to do next; ~0: never.
+  [[nodiscard]] std::uint64_t next_due_us() const;
+  [[nodiscard]] std::uint64_t next_completion_us() const;
+  [[nodiscard]] bool quiet() const { return writes_.empty(); }
+
+  [[nodiscard]] bool open() const { return user_ != nullptr; }
+  [[nodiscard]] void* user() const { return user_; }
+  [[nodiscard]] SimPort& port() const { return port_; }
+  [[nodiscard]] SimEndpoint* other() const { return other_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] SimRules& rules() { return rules_; }
+  [[nodiscard]] bool doomed() const { return doomed_; }
+  void set_doomed() { doomed_ = true; }
+
+  std::vector<std::byte> greeting;   // private data handed to open() or accept()
+  std::uint64_t last_event_us = 0;   // events of one endpoint keep their order
+
+ private:
+  struct Piece {
+    std::uint32_t offset;
+    std::uint32_t bytes;
+    std::uint64_t due_us;
+  };
+  struct Write {
+    WriteKind kind;
+    SimMemory::Block* source;  // nullptr when it was copied
+    const std::byte* from;
+    std::uint64_t address;
+    std::uint32_t key;
+    std::uint32_t posted_digest;
+    std::uint64_t read_us;
+    std::uint64_t reread_us;  // 0: none
+    std::uint64_t complete_us;
+    std::vector<std::byte> bytes;  // as read
+    std::vector<Piece> pieces;
+    std::size_t placed = 0;        // pieces
+    bool read = false;
+    bool complete = false;
+    EnlargeAck ack{};              // kAck: as it was posted
+  };
+
+  void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key);
+  void note(WriteKind kind, std::span<const std::byte> data);
+  void plan(Write& write);
+  void cut(Write& write);
+  void damage(Write& write);
+  [[nodiscard]] AckFate ack_fate(const EnlargeAck& ack);
+  void count(AckFate::Kind kind);
+  void read(Write& write);
+  void complete(Write& write);
+  void place(Write& write, const Piece& piece);
+  void drop_done();
+  void drop_unread();
+
+  SimFabric& fabric_;
+  SimPort& port_;
+  void* user_;  // nullptr once closed
+  SimEndpoint* other_ = nullptr;
+  SimRules rules_;  // what may be written to the other side
+  std::deque<Write> writes_;
+  std::uint64_t placed_us_ = 0;     // when the last write's last piece is due
+  std::uint64_t complete_us_ = 0;   // when the last write is complete
+  std::uint64_t read_us_ = 0;
+  std::uint32_t number_;
+  std::uint32_t rank_;
+  std::uint32_t incomplete_ = 0;
+  std::uint32_t damaged_ack_ = 0;   // number of the request whose acknowledgements were damaged ...
+  std::uint32_t damages_ = 0;       // ... this often
+  bool connected_ = false;
+  bool active_ = false;
+  bool spoken_to_ = false;          // something of the other side has been placed
+  bool broken_ = false;
+  bool doomed_ = false;             // the attempt is lost, whatever the other side does
+  bool told_ = false;               // the other side knows that this one is closed
+};
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sim_memory.h"
+
+namespace bufenlarge::sim {
+
+bool SimMemory::refused(std::size_t bytes) {
+  if (block_bytes_max_ != 0 && bytes > block_bytes_max_) return true;
+  // Never twice in a row: who then takes a ring as large as the one just given back gets it.
+  const bool by_chance = bytes > safe_bytes_ && fabric_.random.chance(fabric_.faults.allocation_fails);
+  refused_last_ = by_chance && !refused_last_;
+  return refused_last_;
+}
+
+SimMemory::Block* SimMemory::open(std::size_t bytes) {
+  fabric_.moved = true;
+  if (refused(bytes)) {
+    ++fabric_.totals.allocation_failures;
+    fabric_.trace.note("%lld  memory: %lld bytes refused", rank_, bytes);
+    return nullptr;
+  }
+  const std::uint32_t key = next_key_++;
+  const std::uint64_t address = fabric_.virtual_addresses ? 0x7f0000000000u + (std::uint64_t{key} << 24) : 0;
+  auto block = std::make_unique<Block>(
+      Block{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, address, key});
+  bytes_ += bytes;
+  fabric_.trace.note("%lld  memory: %lld bytes registered, key %lld", rank_, bytes, key);
+  return blocks_.emplace(key, std::move(block)).first->second.get();
+}
+
+void SimMemory::close(Block* block) {
+  if (block->readers != 0)
+    fabric_.violate("rank " + std::to_string(rank_) + " freed memory while a posted write reads it (key " +
+                    std::to_string(block->key) + ")");
+  fabric_.trace.note("%lld  memory: %lld bytes freed, key %lld", rank_, block->bytes, block->key);
+  bytes_ -= block->bytes;
+  blocks_.erase(block->key);
+}
+
+std::byte* SimMemory::at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
+  const auto found = blocks_.find(key);
+  if (found == blocks_.end()) return nullptr;
+  const Block& block = *found->second;
+  const bool inside = address >= block.address && address - block.address <= block.bytes &&
+                      bytes <= block.bytes - (address - block.address);
+  return inside ? block.data() + (address - block.address) : nullptr;
+}
+
+}  // namespace bufenlarge::sim

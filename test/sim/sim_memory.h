@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The registered memory of one process: blocks with remote keys, which are never used twice. A block is
+// exactly as long as was asked for, so that a write past its end is seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "sim/sim_fabric.h"
+
+namespace bufenlarge::sim {
+
+class SimMemory {
+ public:
+  struct Block {
+    std::unique_ptr<std::uint64_t[]> words;
+    std::size_t bytes;
+    std::uint64_t address;  // as the peers name it
+    std::uint32_t key;
+    std::uint32_t readers = 0;  // posted writes of open links that are not complete
+    [[nodiscard]] std::byte* data() const { return reinterpret_cast<std::byte*>(words.get()); }
+  };
+
+  SimMemory(SimFabric& fabric, std::uint32_t rank) : fabric_(fabric), rank_(rank) {}
+
+  // Zeroed. nullptr when it is refused.
+  [[nodiscard]] Block* open(std::size_t bytes);
+  void close(Block* block);
+  // Where a remote write goes; nullptr when nothing is registered there.
+  [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
+
+  // Never more than this in one piece: 0 is no limit.
+  void set_block_bytes_max(std::size_t bytes) { block_bytes_max_ = bytes; }
+  // Chance refuses only what is larger than this.
+  void set_safe_bytes(std::size_t bytes) { safe_bytes_ = bytes; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
+
+ private:
+  [[nodiscard]] bool refused(std::size_t bytes);
+
+  SimFabric& fabric_;
+  std::map<std::uint32_t, std::unique_ptr<Block>> blocks_;
+  std::size_t bytes_ = 0;
+  std::size_t block_bytes_max_ = 0;
+  std::size_t safe_bytes_ = 0;
+  std::uint32_t next_key_ = 1;
+  std::uint32_t rank_;
+  bool refused_last_ = false;
+};
+
+// The Region of channel/port.h.
+class SimRegion {
+ public:
+  SimRegion() = default;
+  SimRegion(SimMemory& memory, SimMemory::Block* block) : memory_(&memory), block_(block) {}
+  SimRegion(SimRegion&& other) noexcept { swap(other); }
+  SimRegion& operator=(SimRegion&& other) noexcept {
+    SimRegion(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~SimRegion() {
+    if (block_ != nullptr) memory_->close(block_);
+  }
+
+  [[nodiscard]] std::byte* data() const { return block_ == nullptr ? nullptr : block_->data(); }
+  [[nodiscard]] std::size_t bytes() const { return block_ == nullptr ? 0 : block_->bytes; }
+  [[nodiscard]] std::uint64_t remote_address() const { return block_->address; }
+  [[nodiscard]] std::uint32_t remote_key() const { return block_->key; }
+  [[nodiscard]] SimMemory::Block* block() const { return block_; }
+
+ private:
+  void swap(SimRegion& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(block_, other.block_);
+  }
+
+  SimMemory* memory_ = nullptr;
+  SimMemory::Block* block_ = nullptr;
+};
+
+}  // namespace bufenlarge::sim

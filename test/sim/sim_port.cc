@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sim_port.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "protocol/handshake.h"
+
+namespace bufenlarge::sim {
+
+namespace {
+
+std::vector<std::byte> copy(std::span<const std::byte> data) { return {data.begin(), data.end()}; }
+
+}  // namespace
+
+SimPort::SimPort(SimFabric& fabric, std::uint32_t rank) : fabric_(fabric), memory_(fabric, rank), rank_(rank) {}
+
+// ---- connections
+
+SimEndpoint& SimPort::make_endpoint(std::span<const std::byte> data, void* user) {
+  const auto number = static_cast<std::uint32_t>(fabric_.endpoints.size());
+  fabric_.endpoints.push_back(std::make_unique<SimEndpoint>(fabric_, *this, number, rank_, user));
+  SimEndpoint& endpoint = *fabric_.endpoints.back();
+  endpoint.greeting = copy(data);
+  endpoints_.push_back(&endpoint);
+  fabric_.moved = true;
+  return endpoint;
+}
+
+void SimPort::push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte> data, const char* why) {
+  std::uint64_t due = now_us() + fabric_.delay(fabric_.faults.connect_us_max);
+  if (endpoint != nullptr && kind != EventKind::kRequest)
+    due = endpoint->last_event_us = std::max(endpoint->last_event_us, due);
+  events_.push_back({kind, endpoint, due, std::move(data), why});
+}
+
+SimPort::Link SimPort::open(const void* card, std::span<const std::byte> data, void* user) {
+  std::uint32_t to = 0;
+  std::memcpy(&to, card, sizeof to);
+  Hello hello{};
+  std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
+  if (fabric_.random.chance(fabric_.faults.open_fails)) {
+    fabric_.trace.note("%lld>%lld  connect: attempt %lld has no endpoint", rank_, to, hello.attempt);
+    return {};
+  }
+  SimEndpoint& endpoint = make_endpoint(data, user);
+  fabric_.trace.note("%lld>%lld  connect: attempt %lld", rank_, to, hello.attempt);
+  connect(endpoint, *fabric_.ports.at(to));
+  return Link(&endpoint);
+}
+
+void SimPort::connect(SimEndpoint& active, SimPort& target) {
+  SimRandom& random = fabric_.random;
+  if (!target.alive_ || random.chance(fabric_.faults.connect_refused)) {
+    ++fabric_.totals.connects_refused;
+    active.set_doomed();
+    push(EventKind::kLost, &active, {}, "connection refused");
+    return;
+  }
+  bool arrives = true;
+  if (random.chance(fabric_.faults.attempt_lost)) {
+    ++fabric_.totals.attempts_lost;
+    active.set_doomed();
+    push(EventKind::kLost, &active, {}, "connection timed out");
+    arrives = random.chance(500);
+  }
+  if (arrives) target.push(EventKind::kRequest, &active, active.greeting, "");
+}
+
+void SimPort::knock(std::span<const std::byte> data) { push(EventKind::kRequest, nullptr, copy(data), ""); }
+
+SimPort::Link SimPort::accept(Request& request, std::span<const std::byte> data, void* user) {
+  request.answered = true;
+  if (request.from == nullptr) {
+    fabric_.violate("rank " + std::to_string(rank_) + " accepted a stranger");
+    return {};
+  }
+  SimEndpoint& active = *request.from;
+  if (fabric_.random.chance(fabric_.faults.accept_fails)) {
+    fabric_.trace.note("%lld<%lld  connect: accept failed", rank_, active.rank());
+    if (!active.doomed()) active.port().push(EventKind::kLost, &active, {}, "connection refused");
+    active.set_doomed();
+    return {};
+  }
+  SimEndpoint& passive = make_endpoint(data, user);
+  fabric_.trace.note("%lld<%lld  connect: accepted", rank_, active.rank());
+  const bool lost = !active.open() || active.doomed() || fabric_.random.chance(fabric_.faults.accept_lost);
+  if (lost)
+    lose(active, passive);
+  else
+    join(active, passive);
+  return Link(&passive);
+}
+
+// Both sides are told, in either order.
+void SimPort::join(SimEndpoint& active, SimEndpoint& passive) {
+  ++fabric_.totals.connections;
+  active.pair(passive, true);
+  passive.pair(active, false);
+  active.port().push(EventKind::kConnected, &active, passive.greeting, "");
+  push(EventKind::kConnected, &passive, {}, "");
+}
+
+// The passive side may first be told that it is connected.
+void SimPort::lose(SimEndpoint& active, SimEndpoint& passive) {
+  ++fabric_.totals.accepts_lost;
+  if (active.open() && !active.doomed())
+    active.port().push(EventKind::kLost, &active, {}, "connection reset");
+  active.set_doomed();
+  if (fabric_.random.chance(fabric_.faults.silent_lost)) push(EventKind::kConnected, &passive, {}, "");
+  push(EventKind::kLost, &passive, {}, "connection reset");
+}
+
+void SimPort::reject(Request& request, std::span<const std::byte> data) {
+  request.answered = true;
+  ++fabric_.totals.rejections;
+  const auto reject = decode_reject(data);
+  fabric_.trace.note("%lld<%lld  connect: rejected, reason %lld", rank_,
+                     request.from == nullptr ? fabric_.ports.size() : request.from->rank(),
+                     reject ? reject->reason : 0);
+  if (request.from == nullptr) {
+    if (!data.empty()) fabric_.violate("rank " + std::to_string(rank_) + " told a stranger why");
+    return;
+  }
+  SimEndpoint& active = *request.from;
+  if (!active.open() || active.doomed()) return;
+  active.set_doomed();
+  if (data.empty() && fabric_.random.chance(500))
+    active.port().push(EventKind::kLost, &active, {}, "connection refused");
+  else
+    active.port().push(EventKind::kRejected, &active, copy(data), "");
+}
+
+void SimPort::tell_lost(SimEndpoint& endpoint, const char* why) {
+  endpoint.port().push(EventKind::kLost, &endpoint, {}, why);
+}
+
+void SimPort::leave() {
+  alive_ = false;
+  for (const Event& event : events_) {
+    if (event.kind != EventKind::kRequest || event.endpoint == nullptr) continue;
+    if (!event.endpoint->doomed()) tell_lost(*event.endpoint, "connection refused");
+    event.endpoint->set_doomed();
+  }
+  events_.clear();
+}
+
+void SimPort::crash() {
+  leave();
+  for (SimEndpoint* endpoint : endpoints_) {
+    if (endpoint->open()) endpoint->crash();
+  }
+}
+
+// ---- writes and events
+
+WriteResult SimPort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                           std::uint64_t address, std::uint32_t key) {
+  if (!link) return WriteResult::kFailed;
+  if (from < region.data() || from + bytes > region.data() + region.bytes())
+    fabric_.violate("rank " + std::to_string(rank_) + " writes from outside of its region");
+  return link.endpoint()->write(region.block(), from, bytes, address, key);
+}
+
+bool SimPort::next_event(Event& event) {
+  auto next = events_.end();
+  for (auto at = events_.begin(); at != events_.end(); ++at) {
+    const bool due = at->due_us <= now_us() && (next == events_.end() || at->due_us < next->due_us);
+    if (due) next = at;
+  }
+  if (next == events_.end()) return false;
+  event = std::move(*next);
+  events_.erase(next);
+  return true;
+}
+
+std::uint64_t SimPort::next_due_us() const {
+  std::uint64_t due = ~std::uint64_t{0};
+  if (!alive_) return due;
+  for (const Event& event : events_) due = std::min(due, event.due_us);
+  for (const SimEndpoint* endpoint : endpoints_) {
+    if (!endpoint->open()) continue;
+    due = std::min(due, endpoint->next_completion_us());
+    if (fabric_.ordered && endpoint->other() != nullptr) due = std::min(due, endpoint->other()->next_due_us());
+  }
+  return due;
+}
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// The Port of channel/port.h over a virtual clock: one process's device. Its links are in sim_link.h,
+// its memory in sim_memory.h; here are the connection events and how they go wrong.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "channel/port.h"
+#include "sim/sim_fabric.h"
+#include "sim/sim_link.h"
+#include "sim/sim_memory.h"
+
+namespace bufenlarge::sim {
+
+class SimPort {
+ public:
+  using Region = SimRegion;
+
+  class Link {
+   public:
+    Link() = default;
+    explicit Link(SimEndpoint* endpoint) : endpoint_(endpoint) {}
+    Link(Link&& other) noexcept : endpoint_(std::exchange(other.endpoint_, nullptr)) {}
+    Link& operator=(Link&& other) noexcept {
+      if (this == &other) return *this;
+      close();
+      endpoint_ = std::exchange(other.endpoint_, nullptr);
+      return *this;
+    }
+    ~Link() { close(); }
+    explicit operator bool() const { return endpoint_ != nullptr; }
+    [[nodiscard]] SimEndpoint* endpoint() const { return endpoint_; }
+
+   private:
+    void close() {
+      if (endpoint_ != nullptr && endpoint_->open()) endpoint_->close();
+      endpoint_ = nullptr;
+    }
+    SimEndpoint* endpoint_ = nullptr;
+  };
+
+  struct Request {
+    SimEndpoint* from = nullptr;
+    bool answered = false;
+  };
+
+  SimPort(SimFabric& fabric, std::uint32_t rank);
+  SimPort(const SimPort&) = delete;
+  SimPort& operator=(const SimPort&) = delete;
+
+  // ---- the Port concept
+  [[nodiscard]] Region allocate(std::size_t bytes) {
+    SimMemory::Block* block = memory_.open(bytes);
+    return block == nullptr ? Region() : Region(memory_, block);
+  }
+  [[nodiscard]] Link open(const void* card, std::span<const std::byte> data, void* user);
+  [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
+  void reject(Request& request, std::span<const std::byte> data);
+  [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                                  std::uint64_t address, std::uint32_t key);
+  [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
+  [[nodiscard]] bool ordered() const { return fabric_.ordered; }
+  template <class Handler>
+  unsigned poll(Handler& handler);
+  template <class Handler>
+  unsigned poll_events(Handler& handler);
+
+  // ---- the world's
+  // Every link breaks, nobody listens any more.
+  void crash();
+  // The same without a fault: the process closes its context.
+  void leave();
+  // A request whose private data is not a greeting of the job.
+  void knock(std::span<const std::byte> data);
+  void tell_lost(SimEndpoint& endpoint, const char* why);
+  // When something waits for this process to poll; ~0: never.
+  [[nodiscard]] std::uint64_t next_due_us() const;
+  [[nodiscard]] SimMemory& memory() { return memory_; }
+  [[nodiscard]] const SimMemory& memory() const { return memory_; }
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] bool alive() const { return alive_; }
+
+ private:
+  enum class EventKind : std::uint8_t { kRequest, kConnected, kRejected, kLost };
+  struct Event {
+    EventKind kind;
+    SimEndpoint* endpoint;  // the own one; of a request: the active side's, nullptr for a stranger
+    std::uint64_t due_us;
+    std::vector<std::byte> data;
+    std::string why;
+  };
+
+  [[nodiscard]] SimEndpoint& make_endpoint(std::span<const std::byte> data, void* user);
+  // Puts an event of `endpoint` (nullptr: of nobody's) into this port's queue.
+  void push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte> data, const char* why);
+  void connect(SimEndpoint& active, SimPort& target);
+  void join(SimEndpoint& active, SimEndpoint& passive);
+  void lose(SimEndpoint& active, SimEndpoint& passive);
+  [[nodiscard]] bool next_event(Event& event);
+  template <class Handler>
+  void dispatch(Handler& handler, Event& event);
+
+  SimFabric& fabric_;
+  SimMemory memory_;
+  std::vector<SimEndpoint*> endpoints_;  // open ones, and those whose writes still travel
+  std::vector<Event> events_;
+  std::uint32_t rank_;
+  bool alive_ = true;
+};
+
+static_assert(Port<SimPort>);
+
+template <class Handler>
+unsigned SimPort::poll(Handler& handler) {
+  if (fabric_.ordered) {
+    for (SimEndpoint* endpoint : endpoints_) {
+      if (endpoint->open() && endpoint->other() != nullptr) endpoint->other()->place_due();
+    }
+  }
+  std::erase_if(endpoints_, [](const SimEndpoint* endpoint) { return !endpoint->open() && endpoint->quiet(); });
+  const std::uint32_t entries = fabric_.random.between(1, 16);
+  unsigned count = 0;
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    SimEndpoint* endpoint = endpoints_[i];
+    while (count < entries && endpoint->open() && endpoint->take_completion()) {
+      handler.on_written(endpoint->user());
+      ++count;
+    }
+  }
+  return count;
+}
+
+template <class Handler>
+unsigned SimPort::poll_events(Handler& handler) {
+  Event event;
+  unsigned count = 0;
+  for (; next_event(event); ++count) dispatch(handler, event);
+  return count;
+}
+
+template <class Handler>
+void SimPort::dispatch(Handler& handler, Event& event) {
+  fabric_.moved = true;
+  if (event.kind == EventKind::kRequest) {
+    if (event.endpoint != nullptr && !event.endpoint->open()) ++fabric_.totals.requests_closed;
+    Request request{event.endpoint};
+    handler.on_request(request, std::span<const std::byte>(event.data));
+    if (!request.answered) fabric_.violate("a connection request was not answered");
+    return;
+  }
+  SimEndpoint& endpoint = *event.endpoint;
+  if (!endpoint.open()) return;
+  const std::span<const std::byte> data(event.data);
+  if (event.kind == EventKind::kConnected) {
+    endpoint.set_connected();
+    handler.on_connected(endpoint.user(), data);
+  }
+  if (event.kind == EventKind::kRejected) handler.on_rejected(endpoint.user(), data);
+  if (event.kind == EventKind::kLost) {
+    endpoint.set_broken();
+    handler.on_lost(endpoint.user(), std::string_view(event.why));
+  }
+}
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sim_rules.h"
+
+#include <cstring>
+
+namespace bufenlarge::sim {
+
+void SimRules::announce(const Hello& hello) {
+  ring_ = {hello.ring_address, 0, hello.ring_key, slot_stride(hello.slot_bytes), hello.slots, 0};
+  inbox_address_ = hello.control_address;
+  inbox_key_ = hello.control_key;
+}
+
+void SimRules::promise(const EnlargeAck& ack) {
+  const bool known = promised_ && promised_->ack.number == ack.number;
+  if (!known) promised_ = Promise{ack, false};
+}
+
+void SimRules::landed(const EnlargeAck& ack) {
+  if (promised_ && promised_->ack.number == ack.number) promised_->landed = true;
+}
+
+WriteKind SimRules::kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
+  if (key != inbox_key_) return WriteKind::kSlots;
+  const std::uint64_t offset = address - inbox_address_;
+  if (offset == offsetof(ControlInbox, grant) && bytes == sizeof(GrantWord)) return WriteKind::kGrant;
+  if (offset == offsetof(ControlInbox, repeat) && bytes == sizeof(RepeatWord)) return WriteKind::kRepeat;
+  if (offset == offsetof(ControlInbox, ack) && bytes == sizeof(EnlargeAck)) return WriteKind::kAck;
+  return WriteKind::kUnknown;
+}
+
+std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, const RingConsumer* reader) {
+  SlotTrailer trailer;
+  std::memcpy(&trailer, end - sizeof trailer, sizeof trailer);
+  const auto broken = [&](const std::string& how) {
+    return "the slot of position " + std::to_string(next_) + how;
+  };
+  if (asked_) return broken(" follows the enlargement request of its ring");
+  if (trailer.commit != next_ + 1) return broken(" has the commit word " + std::to_string(trailer.commit));
+  if ((next_ - ring_.base) % ring_.slots != index)
+    return broken(" goes to slot " + std::to_string(index) + " of the ring");
+  if (trailer.epoch != ring_.epoch)
+    return broken(" has epoch " + std::to_string(trailer.epoch) + ", the ring " + std::to_string(ring_.epoch));
+  if (reader != nullptr && next_ >= reader->consumed() + ring_.slots)
+    return broken(" exceeds the credit: " + std::to_string(reader->consumed()) +
+                  " have been read of a ring of " + std::to_string(ring_.slots));
+  asked_ = trailer.kind == static_cast<std::uint8_t>(SlotKind::kEnlargeRequest);
+  ++next_;
+  return "";
+}
+
+std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data,
+                                  const RingConsumer* reader) {
+  if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
+    const EnlargeAck& ack = promised_->ack;
+    ring_ = {ack.ring_address, ack.base, ack.ring_key, slot_stride(ack.slot_bytes), ack.slots, ack.epoch};
+    promised_.reset();
+    asked_ = false;
+    if (next_ != ack.base) return "the new ring begins at another position than the old one ended";
+  }
+  if (key != ring_.key) return "write into memory that is not confirmed (key " + std::to_string(key) + ")";
+  const std::uint64_t begin = address - ring_.address;
+  const std::uint64_t end = begin + data.size();
+  if (address < ring_.address || end > std::uint64_t{ring_.stride} * ring_.slots || end % ring_.stride != 0)
+    return "write of slots that does not end with a slot of the ring";
+  first_ = next_;
+  for (std::uint64_t index = begin / ring_.stride; index < end / ring_.stride; ++index) {
+    const std::string broken = check_slot(data.data() + ((index + 1) * ring_.stride - begin), index, reader);
+    if (!broken.empty()) return broken;
+  }
+  return "";
+}
+
+}  // namespace bufenlarge::sim

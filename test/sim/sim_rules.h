@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// What one side of a connection may write into the other: known from the greeting and the
+// acknowledgements that crossed the wire, never from what the channel under test believes.
+//
+//   announce()   the peer's Hello: its first ring and its inbox
+//   promise()    the peer has written an acknowledgement of a new ring: it may be on its way
+//   landed()     it lies whole in this side's inbox: from now on, and not before, the ring may be used
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "protocol/ring_consumer.h"
+#include "protocol/wire.h"
+
+namespace bufenlarge::sim {
+
+enum class WriteKind : std::uint8_t { kSlots, kGrant, kRepeat, kAck, kUnknown };
+
+class SimRules {
+ public:
+  void announce(const Hello& hello);
+  void promise(const EnlargeAck& ack);
+  void landed(const EnlargeAck& ack);
+
+  [[nodiscard]] WriteKind kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
+
+  // Looks at a write of slots when it is posted. "" or the rule it breaks. `reader` may be nullptr.
+  [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
+                                        std::span<const std::byte> data, const RingConsumer* reader);
+
+  // Positions of the last write check_slots() let pass.
+  [[nodiscard]] std::uint64_t first() const { return first_; }
+  [[nodiscard]] std::uint64_t next() const { return next_; }
+  [[nodiscard]] std::uint64_t epoch() const { return ring_.epoch; }
+  [[nodiscard]] std::uint64_t inbox_address() const { return inbox_address_; }
+
+ private:
+  struct Ring {
+    std::uint64_t address = 0;
+    std::uint64_t base = 0;
+    std::uint32_t key = 0;
+    std::uint32_t stride = 0;
+    std::uint32_t slots = 0;
+    std::uint16_t epoch = 0;
+  };
+  struct Promise {
+    EnlargeAck ack;
+    bool landed;
+  };
+
+  [[nodiscard]] std::string check_slot(const std::byte* end, std::uint64_t index, const RingConsumer* reader);
+
+  Ring ring_;
+  std::optional<Promise> promised_;
+  std::uint64_t inbox_address_ = 0;
+  std::uint64_t first_ = 0;
+  std::uint64_t next_ = 0;
+  std::uint32_t inbox_key_ = 0;
+  bool asked_ = false;  // the request went into this ring: nothing may follow
+};
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// What happened in one world, or in all worlds of a run: a run that exercised nothing is to be seen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace bufenlarge::sim {
+
+#define BUFENLARGE_SIM_TOTALS(X)                                                                     \
+  X(seeds) X(steps) X(virtual_ms) X(messages) X(bytes) X(pieces_delivered) X(answers_inside)         \
+  X(slot_writes) X(slots_written) X(torn_writes) X(rereads) X(agains) X(grant_words) X(repeat_words) \
+  X(enlargements) X(refusals) X(acks) X(acks_torn) X(acks_late) X(acks_corrupted) X(acks_lost)       \
+  X(acks_part_lost) X(repeats) X(acks_rejected) X(connections) X(crossings) X(connects_refused)      \
+  X(attempts_lost) X(accepts_lost) X(rejections) X(requests_closed) X(allocation_failures) X(pauses) \
+  X(deaths) X(failures_told)
+
+struct SimTotals {
+#define BUFENLARGE_SIM_FIELD(name) std::uint64_t name = 0;
+  BUFENLARGE_SIM_TOTALS(BUFENLARGE_SIM_FIELD)
+#undef BUFENLARGE_SIM_FIELD
+
+  void add(const SimTotals& other) {
+#define BUFENLARGE_SIM_ADD(name) name += other.name;
+    BUFENLARGE_SIM_TOTALS(BUFENLARGE_SIM_ADD)
+#undef BUFENLARGE_SIM_ADD
+  }
+
+  // "seeds 10, steps 1234, ..."; what did not happen is left out.
+  [[nodiscard]] std::string text() const {
+    std::string text;
+#define BUFENLARGE_SIM_TEXT(name) \
+  if (name != 0) text += (text.empty() ? "" : ", ") + std::string(#name " ") + std::to_string(name);
+    BUFENLARGE_SIM_TOTALS(BUFENLARGE_SIM_TEXT)
+#undef BUFENLARGE_SIM_TEXT
+    return text;
+  }
+};
+
+}  // namespace bufenlarge::sim

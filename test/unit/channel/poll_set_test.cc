@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "channel/poll_set.h"
+
+#include <catch2/catch.hpp>
+
+namespace bufenlarge::test {
+namespace {
+
+struct Member {
+  std::size_t index = PollSet<Member>::kNone;
+  void set_poll_index(std::size_t now) { index = now; }
+};
+
+TEST_CASE("a new entry sees no arrival before it is told where to look", "[poll_set]") {
+  PollSet<Member> set;
+  Member member;
+  const std::size_t index = set.add(&member);
+  CHECK(index == 0);
+  CHECK(set.size() == 1);
+  CHECK_FALSE(set[index].arrived());
+}
+
+TEST_CASE("an entry sees the commit word it expects and no other", "[poll_set]") {
+  PollSet<Member> set;
+  Member member;
+  std::uint64_t commit = 0;
+  const std::size_t index = set.add(&member);
+  set.update(index, &commit, 5);
+  for (const std::uint64_t word : {0u, 1u, 4u, 6u}) {
+    commit = word;
+    CHECK_FALSE(set[index].arrived());
+  }
+  commit = 5;
+  CHECK(set[index].arrived());
+  set.update(index, &commit, 6);
+  CHECK_FALSE(set[index].arrived());
+}
+
+TEST_CASE("the last entry moves into a gap, and its channel is told", "[poll_set]") {
+  PollSet<Member> set;
+  Member members[4];
+  for (Member& member : members) member.index = set.add(&member);
+  set.remove(members[1].index);
+  CHECK(set.size() == 3);
+  CHECK(members[3].index == 1);
+  CHECK(set[1].channel == &members[3]);
+  CHECK(set[0].channel == &members[0]);
+  CHECK(set[2].channel == &members[2]);
+  set.remove(members[2].index);  // the last one leaves no gap
+  CHECK(set.size() == 2);
+  CHECK(set[1].channel == &members[3]);
+  set.remove(0);
+  set.remove(0);
+  CHECK(set.size() == 0);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

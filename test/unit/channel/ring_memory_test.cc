@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "channel/ring_memory.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/fake_port.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using Ring = RingMemory<FakePort::Region>;
+
+TEST_CASE("slots lie one after the other, a stride apart, inside of the region", "[ring_memory]") {
+  FakeFabric fabric;
+  FakePort port(fabric);
+  const Phase phase = phases({{100, 5}}).at(0);
+  const Ring ring(port.allocate(phase.ring_bytes()), phase);
+  REQUIRE(ring);
+  CHECK(ring.stride() == 104);
+  CHECK(ring.capacity() == 80);
+  for (std::uint32_t index = 0; index < 5; ++index) {
+    CHECK(ring.slot(index) == ring.region().data() + index * 104);
+    CHECK(reinterpret_cast<std::uintptr_t>(ring.slot(index)) % 8 == 0);
+  }
+  CHECK(ring.slot(4) + ring.stride() <= ring.region().data() + ring.registered_bytes());
+}
+
+TEST_CASE("a ring without memory is none", "[ring_memory]") {
+  CHECK_FALSE(Ring());
+  CHECK(Ring().registered_bytes() == 0);
+}
+
+TEST_CASE("assigning an empty ring frees the region at once", "[ring_memory][E7]") {
+  FakeFabric fabric;
+  FakePort port(fabric);
+  const Phase phase = two_phases().at(0);
+  Ring ring(port.allocate(phase.ring_bytes()), phase);
+  ring = Ring();
+  CHECK(port.log == std::vector<std::string>{"allocate 8192", "free 8192"});
+  CHECK_FALSE(ring);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include "protocol/connect.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bufenlarge::test {
+namespace {
+
+using State = Connect::State;
+using Action = Connect::Action;
+
+constexpr std::uint64_t kNow = 10'000'000;
+constexpr std::uint64_t kLimit = 5'000'000;
+constexpr std::uint16_t kTheirAttempt = 100;
+
+constexpr State kStates[] = {State::kIdle,    State::kWanted,    State::kConnecting, State::kYielding, State::kBackoff,
+                             State::kAccepting, State::kSilent,    State::kReady,      State::kFailed};
+
+// Whose attempt wins when they cross: the lower rank's.
+constexpr bool kLower = true;
+constexpr bool kHigher = false;
+
+Connect make(bool lower, std::uint64_t limit = kLimit) { return lower ? Connect(2, 5, limit) : Connect(5, 2, limit); }
+
+// The state, reached at kNow by the shortest way. Wanted by the own side, except Idle, and except
+// Accepting and Silent when they were not.
+Connect reach(State state, bool lower, bool wanted = true) {
+  Connect connect = make(lower);
+  const bool passive = state == State::kAccepting || state == State::kSilent;
+  if (state == State::kIdle) return connect;
+  if (wanted) connect.want(kNow);
+  if (passive) {
+    REQUIRE(connect.on_request(kTheirAttempt) == Action::kAccept);
+    if (state == State::kSilent) REQUIRE(connect.on_connected() == Action::kNone);
+    return connect;
+  }
+  if (state == State::kWanted) return connect;
+  REQUIRE(connect.tick(kNow, true) == Action::kOpen);
+  if (state == State::kYielding) REQUIRE(connect.on_rejected(RejectReason::kCrossing, kNow, 0) == Action::kClose);
+  if (state == State::kBackoff) REQUIRE(connect.on_lost(kNow, 0) == Action::kClose);
+  if (state == State::kReady) REQUIRE(connect.on_connected() == Action::kGreet);
+  if (state == State::kFailed) REQUIRE(connect.on_rejected(RejectReason::kVersion, kNow, 0) == Action::kFail);
+  REQUIRE(connect.state() == state);
+  return connect;
+}
+
+TEST_CASE("every state of a connection has the name of its enumerator", "[connect]") {
+  const std::vector<std::string> names{"Idle",      "Wanted", "Connecting", "Yielding", "Backoff",
+                                       "Accepting", "Silent", "Ready",      "Failed"};
+  for (std::size_t i = 0; i < names.size(); ++i) CHECK(to_string(kStates[i]) == names[i]);
+}
+
+// ---- the table
+
+struct Event {
+  const char* name;
+  std::function<Action(Connect&)> happen;
+};
+
+Action rejected(Connect& connect, RejectReason reason) { return connect.on_rejected(reason, kNow, 0); }
+
+const std::vector<Event> kEvents{
+    {"want", [](Connect& c) { return c.want(kNow), Action::kNone; }},
+    {"tick", [](Connect& c) { return c.tick(kNow, true); }},
+    {"tick, no attempt free", [](Connect& c) { return c.tick(kNow, false); }},
+    {"tick, much later", [](Connect& c) { return c.tick(kNow + Connect::kYieldUs, true); }},
+    {"tick, much later, no attempt free", [](Connect& c) { return c.tick(kNow + Connect::kYieldUs, false); }},
+    {"connected", [](Connect& c) { return c.on_connected(); }},
+    {"rejected: crossing", [](Connect& c) { return rejected(c, RejectReason::kCrossing); }},
+    {"rejected: stale", [](Connect& c) { return rejected(c, RejectReason::kStale); }},
+    {"rejected: version", [](Connect& c) { return rejected(c, RejectReason::kVersion); }},
+    {"rejected: geometry", [](Connect& c) { return rejected(c, RejectReason::kGeometry); }},
+    {"rejected: stranger", [](Connect& c) { return rejected(c, RejectReason::kStranger); }},
+    {"lost", [](Connect& c) { return c.on_lost(kNow, 0); }},
+    {"lost, past the limit", [](Connect& c) { return c.on_lost(kNow + kLimit, 0); }},
+    {"request, newer", [](Connect& c) { return c.on_request(kTheirAttempt + 1); }},
+    {"request, the same", [](Connect& c) { return c.on_request(kTheirAttempt); }},
+    {"request, older", [](Connect& c) { return c.on_request(kTheirAttempt - 1); }},
+    {"first message", [](Connect& c) { return c.on_first_message(), Action::kNone; }},
+};
+
+struct Row {
+  State from;
+  const char* event;
+  State to;
+  Action action;
+};
+
+// What is not here changes nothing and asks for nothing.
+std::vector<Row> table(bool lower) {
+  std::vector<Row> rows{
+      {State::kIdle, "want", State::kWanted, Action::kNone},
+      {State::kWanted, "tick", State::kConnecting, Action::kOpen},
+      {State::kWanted, "tick, much later", State::kConnecting, Action::kOpen},
+      {State::kConnecting, "connected", State::kReady, Action::kGreet},
+      {State::kConnecting, "rejected: crossing", State::kYielding, Action::kClose},
+      {State::kConnecting, "rejected: stale", State::kBackoff, Action::kClose},
+      {State::kConnecting, "rejected: version", State::kFailed, Action::kFail},
+      {State::kConnecting, "rejected: geometry", State::kFailed, Action::kFail},
+      {State::kConnecting, "rejected: stranger", State::kFailed, Action::kFail},
+      {State::kConnecting, "lost", State::kBackoff, Action::kClose},
+      {State::kConnecting, "lost, past the limit", State::kFailed, Action::kFail},
+      {State::kYielding, "tick, much later", State::kConnecting, Action::kOpen},
+      {State::kYielding, "tick, much later, no attempt free", State::kWanted, Action::kNone},
+      {State::kBackoff, "tick, much later", State::kConnecting, Action::kOpen},
+      {State::kBackoff, "tick, much later, no attempt free", State::kWanted, Action::kNone},
+      {State::kAccepting, "connected", State::kSilent, Action::kNone},
+      {State::kAccepting, "lost", State::kWanted, Action::kClose},
+      {State::kAccepting, "lost, past the limit", State::kWanted, Action::kClose},
+      {State::kAccepting, "request, newer", State::kAccepting, Action::kReplace},
+      {State::kSilent, "first message", State::kReady, Action::kNone},
+      {State::kSilent, "lost", State::kFailed, Action::kFail},
+      {State::kSilent, "lost, past the limit", State::kFailed, Action::kFail},
+      {State::kSilent, "request, newer", State::kAccepting, Action::kReplace},
+      {State::kReady, "lost", State::kFailed, Action::kFail},
+      {State::kReady, "lost, past the limit", State::kFailed, Action::kFail},
+  };
+  for (const char* any : {"request, newer", "request, the same", "request, older"}) {
+    for (const State state : {State::kIdle, State::kWanted, State::kYielding, State::kBackoff})
+      rows.push_back({state, any, State::kAccepting, Action::kAccept});
+    if (lower)
+      rows.push_back({State::kConnecting, any, State::kConnecting, Action::kReject});
+    else
+      rows.push_back({State::kConnecting, any, State::kAccepting, Action::kReplace});
+    for (const State state : {State::kReady, State::kFailed}) rows.push_back({state, any, state, Action::kReject});
+  }
+  for (const char* old : {"request, the same", "request, older"})
+    for (const State state : {State::kAccepting, State::kSilent})
+      rows.push_back({state, old, state, Action::kReject});
+  return rows;
+}
+
+TEST_CASE("a connection does in every state what the table says, on both sides of a crossing", "[connect]") {
+  for (const bool lower : {kLower, kHigher}) {
+    const std::vector<Row> rows = table(lower);
+    for (const State from : kStates) {
+      for (const Event& event : kEvents) {
+        const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) {
+          return one.from == from && std::string(one.event) == event.name;
+        });
+        Connect connect = reach(from, lower);
+        const Action action = event.happen(connect);
+        INFO(to_string(from) << ", " << event.name << (lower ? ", lower rank" : ", higher rank") << ", now "
+                             << to_string(connect.state()));
+        CHECK(connect.state() == (row == rows.end() ? from : row->to));
+        CHECK(action == (row == rows.end() ? Action::kNone : row->action));
+      }
+    }
+  }
+}
+
+TEST_CASE("a lost acceptance that the own side does not want goes back to Idle", "[connect]") {
+  Connect connect = reach(State::kAccepting, kLower, false);
+  CHECK(connect.on_lost(kNow, 0) == Action::kClose);
+  CHECK(connect.state() == State::kIdle);
+  connect.want(kNow);
+  CHECK(connect.state() == State::kWanted);
+}
+
+TEST_CASE("wanting while accepting is remembered", "[connect]") {
+  Connect connect = reach(State::kAccepting, kLower, false);
+  connect.want(kNow);
+  CHECK(connect.state() == State::kAccepting);
+  CHECK(connect.on_lost(kNow, 0) == Action::kClose);
+  CHECK(connect.state() == State::kWanted);
+}
+
+TEST_CASE("what waits for time says so", "[connect]") {
+  for (const State state : kStates) {
+    const Connect connect = reach(state, kLower);
+    CHECK(connect.timed() == (state == State::kWanted || state == State::kYielding || state == State::kBackoff));
+    CHECK(connect.established() == (state == State::kSilent || state == State::kReady));
+    CHECK(connect.ready() == (state == State::kReady));
+  }
+}
+
+// ---- crossing
+
+TEST_CASE("crossing attempts leave one connection, in both orders of events", "[connect]") {
+  for (const bool lower_first : {true, false}) {
+    Connect lower = reach(State::kConnecting, kLower);
+    Connect higher = reach(State::kConnecting, kHigher);
+    const auto at_lower = [&] {
+      // event
+      CHECK(lower.on_request(higher.attempt()) == Action::kReject);
+      // Expect
+      CHECK(lower.reject_reason() == RejectReason::kCrossing);
+      CHECK(lower.crossings() == 1);
+    };
+    const auto at_higher = [&] {
+      // event
+      CHECK(higher.on_request(lower.attempt()) == Action::kReplace);
+      // Expect
+      CHECK(higher.state() == State::kAccepting);
+      CHECK(higher.crossings() == 1);
+    };
+    if (lower_first) at_lower(), at_higher();
+    if (!lower_first) at_higher(), at_lower();
+    // event: the reject reaches the higher rank, whose own attempt is closed by then
+    CHECK(higher.on_rejected(RejectReason::kCrossing, kNow, 0) == Action::kNone);
+    CHECK(lower.on_connected() == Action::kGreet);
+    CHECK(higher.on_connected() == Action::kNone);
+    higher.on_first_message();
+    // Expect
+    CHECK(lower.ready());
+    CHECK(higher.ready());
+  }
+}
+
+TEST_CASE("a crossing reject that comes before the other's request is yielded to", "[connect]") {
+  Connect higher = reach(State::kConnecting, kHigher);
+  CHECK(higher.on_rejected(RejectReason::kCrossing, kNow, 0) == Action::kClose);
+  CHECK(higher.state() == State::kYielding);
+  CHECK(higher.tick(kNow + Connect::kYieldUs - 1, true) == Action::kNone);
+  CHECK(higher.on_request(1) == Action::kAccept);
+  CHECK(higher.state() == State::kAccepting);
+}
+
+TEST_CASE("when the other's request does not come after a crossing, the own side tries again", "[connect]") {
+  Connect higher = reach(State::kYielding, kHigher);
+  CHECK(higher.tick(kNow + Connect::kYieldUs, true) == Action::kOpen);
+  CHECK(higher.attempt() == 2);
+}
+
+// ---- attempts, pauses, limit
+
+TEST_CASE("a newer attempt replaces an accepted one, across the wrap of its number", "[connect]") {
+  struct {
+    std::uint16_t known, next;
+    bool newer;
+  } const cases[] = {{1, 2, true},      {2, 1, false},          {1, 1, false},          {65535, 0, true},
+                     {65535, 5, true},  {0, 65535, false},      {32767, 32768, true},   {0, 32767, true},
+                     {0, 32768, false}, {40000, 40001, true},   {65000, 100, true},     {100, 65000, false}};
+  for (const auto& one : cases) {
+    for (const bool silent : {false, true}) {
+      Connect connect = make(kLower);
+      REQUIRE(connect.on_request(one.known) == Action::kAccept);
+      if (silent) REQUIRE(connect.on_connected() == Action::kNone);
+      INFO(one.known << " then " << one.next << (silent ? ", silent" : ""));
+      CHECK(connect.on_request(one.next) == (one.newer ? Action::kReplace : Action::kReject));
+      if (!one.newer) CHECK(connect.reject_reason() == RejectReason::kStale);
+    }
+  }
+}
+
+TEST_CASE("attempts are numbered from 1 and the number wraps", "[connect]") {
+  Connect connect = make(kLower, UINT64_MAX);
+  connect.want(0);
+  std::uint64_t now = 0;
+  for (std::uint32_t attempt = 1; attempt <= 65'537; ++attempt) {
+    REQUIRE(connect.tick(now, true) == Action::kOpen);
+    REQUIRE(connect.attempt() == static_cast<std::uint16_t>(attempt));
+    REQUIRE(connect.on_lost(now, 0) == Action::kClose);
+    now += Connect::kPauseMaxUs;
+  }
+}
+
+TEST_CASE("the pause doubles from 1 ms to 1 s and has at most as much jitter again", "[connect]") {
+  for (const std::uint32_t random : {0u, 1u, 499u, 123'456'789u, UINT32_MAX}) {
+    Connect connect = make(kLower, UINT64_MAX);
+    std::uint64_t now = kNow;
+    connect.want(now);
+    std::uint64_t pause = Connect::kPauseMinUs;
+    for (int attempt = 0; attempt < 14; ++attempt) {
+      INFO("attempt " << attempt << ", random " << random);
+      REQUIRE(connect.tick(now, true) == Action::kOpen);
+      REQUIRE(connect.on_lost(now, random) == Action::kClose);
+      const std::uint64_t wake = now + pause + random % pause;
+      CHECK(connect.tick(wake - 1, true) == Action::kNone);
+      CHECK(connect.state() == State::kBackoff);
+      CHECK(connect.tick(wake, false) == Action::kNone);
+      CHECK(connect.state() == State::kWanted);
+      CHECK(wake - now < 2 * pause);
+      now = wake;
+      pause = std::min<std::uint64_t>(pause * 2, Connect::kPauseMaxUs);
+    }
+    CHECK(pause == Connect::kPauseMaxUs);
+  }
+}
+
+TEST_CASE("refusals are taken for passing ones until the time limit, counted from the first want", "[connect]") {
+  for (const bool stale : {false, true}) {
+    Connect connect = reach(State::kConnecting, kLower);
+    connect.want(kNow + kLimit);  // wanted again: the first counts
+    const auto refuse = [&](std::uint64_t now) {
+      return stale ? connect.on_rejected(RejectReason::kStale, now, 0) : connect.on_lost(now, 0);
+    };
+    CHECK(refuse(kNow + kLimit - 1) == Action::kClose);
+    REQUIRE(connect.tick(kNow + kLimit + Connect::kPauseMaxUs, true) == Action::kOpen);
+    CHECK(refuse(kNow + kLimit + Connect::kPauseMaxUs) == Action::kFail);
+    CHECK(connect.state() == State::kFailed);
+  }
+}
+
+TEST_CASE("silence is not failure: an attempt that is not answered waits", "[connect]") {
+  Connect connect = reach(State::kConnecting, kLower);
+  CHECK(connect.tick(kNow + 1000 * kLimit, true) == Action::kNone);
+  CHECK(connect.state() == State::kConnecting);
+  CHECK(connect.on_connected() == Action::kGreet);
+}
+
+TEST_CASE("requests to an established or failed connection are stale", "[connect]") {
+  for (const State state : {State::kReady, State::kFailed}) {
+    Connect connect = reach(state, kHigher);
+    CHECK(connect.on_request(60'000) == Action::kReject);
+    CHECK(connect.reject_reason() == RejectReason::kStale);
+  }
+}
+
+}  // namespace
+}  // namespace bufenlarge::test
