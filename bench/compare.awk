@@ -174,7 +174,7 @@ function read_foreign(    line, part, program, taken, all, share) {
     while ((getline line < foreign) > 0) {
         split(line, part, ",")
         if (part[3] !~ /^(latency|window)$/) continue
-        taken[part[2]] += part[4]
+        taken[part[2]] += part[4] > 0 ? part[4] : 0
         all[part[2]] += part[5]
     }
     printf "Processor time that others took while it was measured:"

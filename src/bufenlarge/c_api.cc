@@ -78,7 +78,11 @@ void deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t by
 
 void failed_up(void* user, std::uint32_t peer, Status status, const char* message) {
   const auto* context = static_cast<bufenlarge_context*>(user);
-  context->upper.failed(context->upper.user, peer, translate(status), message);
+  sockaddr_in address;
+  std::memcpy(&address, context->context.card(peer), sizeof address);
+  const std::string text = "rank " + std::to_string(peer) + " at " + bufenlarge::address_text(address) +
+                           ": " + message;
+  context->upper.failed(context->upper.user, peer, translate(status), text.c_str());
 }
 
 void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::DirectionCounters& from,

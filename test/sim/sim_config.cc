@@ -213,7 +213,7 @@ void Draw::messages() {
     config_.plan.push_back(std::move(message));
   }
   const Phase& first = config_.channel.phases.at(0);
-  if (is(SimKind::kStall)) config_.plan.push_back({0, 1, 0, {{first.threshold_bytes + 1}}});
+  if (is(SimKind::kStall)) config_.plan.insert(config_.plan.begin(), {0, 1, 0, {{first.threshold_bytes + 1}}});
   std::stable_sort(config_.plan.begin(), config_.plan.end(),
                    [](const SimMessagePlan& a, const SimMessagePlan& b) { return a.start_us < b.start_us; });
 }

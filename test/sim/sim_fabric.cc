@@ -16,6 +16,14 @@ void SimFabric::violate(const std::string& text) {
   trace.note("VIOLATION %s", text.c_str());
 }
 
+void SimFabric::closing(std::uint32_t owner, std::uint32_t key) {
+  if (ordered) return;
+  for (const auto& endpoint : endpoints) {
+    const SimEndpoint* other = endpoint->other();
+    if (other != nullptr && other->open() && other->rank() == owner) endpoint->finish_placing(key);
+  }
+}
+
 std::uint64_t SimFabric::delay(std::uint32_t us_max) {
   if (faults.slow_us_max != 0 && random.chance(faults.slow)) return random.below(faults.slow_us_max + 1);
   return random.below(us_max + 1);

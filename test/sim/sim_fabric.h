@@ -43,6 +43,9 @@ struct SimFabric {
   SimFabric& operator=(const SimFabric&) = delete;
 
   void violate(const std::string& text);
+  // Memory of `owner` is about to be unregistered. A device waits for what it is placing there at that
+  // moment; a software provider (ordered) knows nothing of it and goes on later.
+  void closing(std::uint32_t owner, std::uint32_t key);
   // A write's or an event's way, in microseconds.
   [[nodiscard]] std::uint64_t delay(std::uint32_t us_max);
 

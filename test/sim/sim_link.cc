@@ -266,6 +266,13 @@ void SimEndpoint::place_due() {
   drop_done();
 }
 
+void SimEndpoint::finish_placing(std::uint32_t key) {
+  for (Write& write : writes_) {
+    if (write.key != key || write.placed == 0) continue;
+    while (write.placed < write.pieces.size()) place(write, write.pieces[write.placed++]);
+  }
+}
+
 bool SimEndpoint::take_completion() {
   const std::uint64_t now = fabric_.clock.now_us();
   if (broken_) return false;

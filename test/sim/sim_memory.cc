@@ -31,6 +31,7 @@ void SimMemory::close(Block* block) {
   if (block->readers != 0)
     fabric_.violate("rank " + std::to_string(rank_) + " freed memory while a posted write reads it (key " +
                     std::to_string(block->key) + ")");
+  fabric_.closing(rank_, block->key);
   fabric_.trace.note("%lld  memory: %lld bytes freed, key %lld", rank_, block->bytes, block->key);
   bytes_ -= block->bytes;
   blocks_.erase(block->key);

@@ -13,7 +13,7 @@ void SimRules::announce(const Hello& hello) {
 
 void SimRules::promise(const EnlargeAck& ack) {
   const bool known = promised_ && promised_->ack.number == ack.number;
-  if (!known) promised_ = Promise{ack, false};
+  if (!known && ack.number > used_ack_) promised_ = Promise{ack, false};
 }
 
 void SimRules::landed(const EnlargeAck& ack) {
@@ -52,8 +52,9 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, cons
 std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data,
                                   const RingConsumer* reader) {
   if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
-    const EnlargeAck& ack = promised_->ack;
+    const EnlargeAck ack = promised_->ack;
     ring_ = {ack.ring_address, ack.base, ack.ring_key, slot_stride(ack.slot_bytes), ack.slots, ack.epoch};
+    used_ack_ = ack.number;
     promised_.reset();
     asked_ = false;
     if (next_ != ack.base) return "the new ring begins at another position than the old one ended";

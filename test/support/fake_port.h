@@ -147,7 +147,7 @@ class FakePort {
   void complete(std::size_t count) { due_completions_ += count; }
   [[nodiscard]] std::size_t posted() const { return posted_.size(); }
   // Entries of the log since the mark, which moves.
-  [[nodiscard]] std::vector<std::string> news();
+  std::vector<std::string> news();
 
   FakeFabric& fabric;
   std::uint64_t now = 1'000'000;

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -123,7 +124,7 @@ class Solo {
 class Duo {
  public:
   explicit Duo(const ChannelSettings& settings_in)
-      : side{{fabric, settings_in, 0}, {fabric, settings_in, 1}} {}
+      : side{Side(fabric, settings_in, 0), Side(fabric, settings_in, 1)} {}
   Duo(const Duo&) = delete;
   Duo& operator=(const Duo&) = delete;
   ~Duo() { CHECK(fabric.violations == std::vector<std::string>{}); }

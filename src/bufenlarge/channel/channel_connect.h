@@ -153,7 +153,13 @@ void Channel<PortT>::act(Connect::Action action, std::string_view why) {
       if (connect_.timed()) want_time();
       return;
     case Connect::Action::kFail:
-      fail(poll_listed() ? Status::kPeerFailed : Status::kTimedOut, why);
+      if (poll_listed())
+        fail(Status::kPeerFailed, why);
+      else
+        fail(Status::kTimedOut, "no connection after " + std::to_string(connect_.attempt()) +
+                                    " attempts in " +
+                                    std::to_string(core_.settings.connect_timeout_us / 1000) +
+                                    " ms; the last one: " + std::string(why));
       return;
     case Connect::Action::kNone:
     case Connect::Action::kAccept:

@@ -36,14 +36,16 @@ class Context {
 
   void set_cards(std::span<const std::byte> cards) { cards_.assign(cards.begin(), cards.end()); }
 
-  // Made on first use; nullptr for the own rank (see send_to_self) and for ranks out of range.
+  // Made on first use; nullptr for the own rank (see send_to_self), for ranks out of range, and before
+  // set_cards().
   Channel* channel(std::uint32_t peer) {
-    if (peer >= channels_.size() || peer == core_.rank) return nullptr;
-    if (!channels_[peer]) {
-      const std::size_t card_bytes = cards_.size() / channels_.size();
-      channels_[peer] = std::make_unique<Channel>(core_, peer, cards_.data() + peer * card_bytes);
-    }
+    if (peer >= channels_.size() || peer == core_.rank || cards_.empty()) return nullptr;
+    if (!channels_[peer]) channels_[peer] = std::make_unique<Channel>(core_, peer, card(peer));
     return channels_[peer].get();
+  }
+  // The card of a peer in range, once they are known.
+  [[nodiscard]] const void* card(std::uint32_t peer) const {
+    return cards_.data() + peer * (cards_.size() / channels_.size());
   }
   [[nodiscard]] const Channel* find(std::uint32_t peer) const {
     return peer < channels_.size() ? channels_[peer].get() : nullptr;

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// What must hold when a world has come to rest, and what is told when it does not.
+#include <algorithm>
+
+#include "sim/sim_world.h"
+
+namespace bufenlarge::sim {
+
+namespace {
+
+std::string way(std::uint32_t from, std::uint32_t to) { return std::to_string(from) + ">" + std::to_string(to) + ": "; }
+
+}  // namespace
+
+bool SimWorld::lost(std::uint32_t rank) const { return config_.death && config_.death->rank == rank; }
+
+void SimWorld::check_end() {
+  for (const auto& peer : peers_) {
+    if (!peer->alive()) continue;
+    for (std::uint32_t other = 0; other < config_.peers; ++other) {
+      if (other == peer->rank()) continue;
+      check_channel(*peer, other);
+      if (!lost(other)) check_direction(*peer, *peers_[other]);
+    }
+    check_memory(*peer);
+    check_failures(*peer);
+  }
+  check_stall();
+}
+
+// Rings of a channel are there from its first attempt on, of the sizes its phases say.
+void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
+  const SimPeer::Channel* channel = peer.find(other);
+  if (channel == nullptr || channel->connect_state() == Connect::State::kIdle) return;
+  const PhaseTable& table = config_.channel.phases;
+  const std::size_t expected = channel->failed() ? 0
+                                                 : table.at(channel->send_phase()).ring_bytes() +
+                                                       table.at(channel->receive_phase()).ring_bytes();
+  const bool early = !channel->connected() && channel->registered_bytes() == 0;
+  if (channel->registered_bytes() != expected && !early)
+    fabric_.violate(way(peer.rank(), other) + std::to_string(channel->registered_bytes()) +
+                    " bytes registered, expected " + std::to_string(expected));
+}
+
+// Only a direction that carried an element too large has grown, and as far as it had to (E10).
+void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
+  const SimPeer::Channel* from = sender.find(receiver.rank());
+  const SimPeer::Channel* to = receiver.find(sender.rank());
+  const auto found = flows_.find({sender.rank(), receiver.rank()});
+  const SimFlow none;
+  const SimFlow& flow = found == flows_.end() ? none : found->second;
+  const std::string which = way(sender.rank(), receiver.rank());
+  if (from == nullptr || to == nullptr || from->failed() || to->failed()) {
+    if (flow.messages != 0 && !flow.abandoned) fabric_.violate(which + "messages, but no channel");
+    return;
+  }
+  if (from->send_phase() != to->receive_phase()) fabric_.violate(which + "the two sides are in different phases");
+  if (!from->enlarge_sender().steady()) fabric_.violate(which + "at rest, but not steady");
+  const bool refused = from->sent().refused != 0;
+  if (refused ? from->send_phase() >= flow.phase_needed : from->send_phase() != flow.phase_needed)
+    fabric_.violate(which + "in phase " + std::to_string(from->send_phase()) + ", needed " +
+                    std::to_string(flow.phase_needed));
+  check_counters(sender, receiver, flow);
+}
+
+void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow) {
+  const SimPeer::Channel* channel = sender.find(receiver.rank());
+  const DirectionCounters& sent = channel->sent();
+  const DirectionCounters& received = receiver.find(sender.rank())->received();
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t one : sent.bytes_in_phase) bytes += one;
+  const bool same = sent.bytes_in_phase == received.bytes_in_phase && sent.messages == received.messages &&
+                    sent.messages_in_pieces == received.messages_in_pieces &&
+                    sent.enlargements == received.enlargements && sent.refused == received.refused;
+  const std::string which = way(sender.rank(), receiver.rank());
+  if (!same) fabric_.violate(which + "the counters of the two sides differ");
+  if (sent.messages != flow.messages || bytes != flow.bytes) fabric_.violate(which + "the counters are wrong");
+  if (sent.refused > 1) fabric_.violate(which + "asked again after a refusal");
+  const std::uint64_t posted = channel->producer().posted();
+  if (posted != receiver.find(sender.rank())->consumer().consumed() || posted != channel->producer().staged())
+    fabric_.violate(which + "slots are left over");
+}
+
+void SimWorld::check_memory(const SimPeer& peer) {
+  std::size_t rings = 0;
+  std::size_t channels = 0;
+  for (std::uint32_t other = 0; other < config_.peers; ++other) {
+    const SimPeer::Channel* channel = peer.find(other);
+    if (channel == nullptr) continue;
+    rings += channel->registered_bytes();
+    ++channels;
+  }
+  const std::size_t control = peer.port().memory().bytes() - rings;
+  if (control > ControlSlab<SimPort>::kPageBytes || (control == 0 && rings != 0))
+    fabric_.violate("rank " + std::to_string(peer.rank()) + ": " + std::to_string(control) +
+                    " registered bytes belong to none of " + std::to_string(channels) + " channels");
+}
+
+void SimWorld::check_failures(const SimPeer& peer) {
+  for (std::uint32_t other = 0; other < config_.peers; ++other) {
+    const SimPeer::Channel* channel = peer.find(other);
+    if (channel != nullptr && channel->failed() && !peer.failures().contains(other))
+      fabric_.violate(way(peer.rank(), other) + "lost, but nobody was told");
+  }
+}
+
+// While one channel waits for its acknowledgement all others finish.
+void SimWorld::check_stall() {
+  if (!config_.stall) return;
+  for (const auto& [between, flow] : flows_) {
+    if (between.first == config_.stall->waiter && between.second == config_.stall->peer) {
+      if (flow.delivered_us < fabric_.stall.until_us) fabric_.violate("the acknowledgement was not held up");
+      // the pause between two repetitions doubles up to 32 times the time limit
+      const std::uint64_t most = 8 + config_.stall->until_us / (32 * config_.channel.ack_timeout_us);
+      const std::uint32_t repeats = peers_[between.first]->find(between.second)->enlarge_sender().repeats();
+      if (repeats > most) fabric_.violate(std::to_string(repeats) + " repetitions, expected " + std::to_string(most));
+    } else if (flow.delivered_us >= fabric_.stall.until_us) {
+      fabric_.violate(way(between.first, between.second) + "waited for an acknowledgement of another channel");
+    }
+  }
+}
+
+void SimWorld::check_closed() {
+  for (const auto& peer : peers_) {
+    const SimMemory& memory = peer->port().memory();
+    if (memory.blocks() != 0 || memory.bytes() != 0)
+      fabric_.violate("rank " + std::to_string(peer->rank()) + ": " + std::to_string(memory.blocks()) +
+                      " regions were not given back");
+  }
+}
+
+void SimWorld::collect() {
+  SimTotals& totals = fabric_.totals;
+  for (const auto& peer : peers_) {
+    if (!peer->alive()) continue;
+    totals.crossings += peer->context()->core().crossings;
+    for (std::uint32_t other = 0; other < config_.peers; ++other) {
+      const SimPeer::Channel* channel = peer->find(other);
+      if (channel == nullptr) continue;
+      totals.enlargements += channel->sent().enlargements;
+      totals.refusals += channel->sent().refused;
+      totals.repeats += channel->enlarge_sender().repeats();
+      totals.acks_rejected += channel->enlarge_sender().rejected();
+    }
+  }
+}
+
+// ---- what is told
+
+std::string SimWorld::dump() const {
+  std::string text;
+  for (const auto& peer : peers_) {
+    if (!peer->alive()) continue;
+    for (std::uint32_t other = 0; other < config_.peers; ++other)
+      if (peer->find(other) != nullptr) text += dump_channel(*peer, other);
+  }
+  for (const auto& endpoint : fabric_.endpoints) {
+    if (endpoint->quiet()) continue;
+    text += "  endpoint " + std::to_string(endpoint->number()) + " of rank " + std::to_string(endpoint->rank()) +
+            (endpoint->open() ? "" : " (closed)") + " has writes under way\n";
+  }
+  return text;
+}
+
+std::string SimWorld::dump_channel(const SimPeer& peer, std::uint32_t other) const {
+  const SimPeer::Channel& channel = *peer.find(other);
+  const auto flow = flows_.find({peer.rank(), other});
+  const RingProducer& producer = channel.producer();
+  return "  " + way(peer.rank(), other) + to_string(channel.connect_state()) + ", " +
+         to_string(channel.enlarge_sender().state()) + ", phases " + std::to_string(channel.send_phase()) + "/" +
+         std::to_string(channel.receive_phase()) + ", staged " + std::to_string(producer.staged()) + " posted " +
+         std::to_string(producer.posted()) + " granted " + std::to_string(producer.granted()) + " of " +
+         std::to_string(producer.slots()) + ", consumed " + std::to_string(channel.consumer().consumed()) +
+         (channel.failed() ? ", lost: " + channel.error() : "") + (channel.idle() ? "" : ", not idle") +
+         ", to send " + std::to_string(flow == flows_.end() ? 0 : flow->second.to_send.size()) + " messages\n";
+}
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sim_world.h"
+
+#include <algorithm>
+#include <array>
+
+namespace bufenlarge::sim {
+
+namespace {
+
+// A world that needs more is taken for one that never drains. Both are many times what any seed of a
+// correct library has needed.
+constexpr std::uint64_t kStepsMax = 1'000'000;
+constexpr std::uint64_t kVirtualUsMax = 600'000'000;
+
+constexpr std::uint64_t kLeapUsMin = 32;
+constexpr std::uint64_t kLeapUsMax = 131'072;
+
+}  // namespace
+
+SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
+    : config_(config),
+      fabric_(config.seed, config.start_us, config.faults, output),
+      shared_{fabric_, config_, flows_, config.answers_max, [this](std::uint32_t rank) { beside(rank); },
+              0, std::vector<bool>(config.peers)} {
+  fabric_.ordered = config.ordered;
+  fabric_.virtual_addresses = config.virtual_addresses;
+  fabric_.scripted_acks.assign(config.scripted_acks.begin(), config.scripted_acks.end());
+  if (config.stall) {
+    fabric_.stall = *config.stall;
+    fabric_.stall.until_us += config.start_us;
+  }
+  for (std::uint32_t rank = 0; rank < config.peers; ++rank)
+    peers_.push_back(std::make_unique<SimPeer>(shared_, rank));
+  fabric_.consumer_of = [this](std::uint32_t owner, std::uint32_t writer) -> const RingConsumer* {
+    const SimPeer::Channel* channel = peers_[owner]->find(writer);
+    return channel == nullptr || channel->failed() ? nullptr : &channel->consumer();
+  };
+}
+
+SimWorld::~SimWorld() = default;
+
+SimResult SimWorld::run() {
+  drain();
+  if (ok() && !config_.close_early && !config_.leave) {
+    settle();
+    check_end();
+  }
+  collect();
+  if (ok()) close();
+  fabric_.totals.seeds = 1;
+  fabric_.totals.virtual_ms = fabric_.clock.since_start_us() / 1000;
+  return {fabric_.violation, fabric_.trace.hash(), fabric_.totals, fabric_.trace.text()};
+}
+
+// ---- steps
+
+void SimWorld::step() {
+  ++fabric_.totals.steps;
+  fabric_.clock.advance(config_.in_turn ? 1 : fabric_.random.below(4));
+  put_due_messages();
+  if (config_.strangers && fabric_.random.chance(5)) knock();
+  die_if_due();
+  for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
+  const std::uint32_t who = config_.in_turn ? turn_++ % config_.peers : fabric_.random.below(config_.peers);
+  peers_[who]->turn();
+  if (config_.leave) leave_if_done();
+  pass_time();
+}
+
+// Leaps over time in which nothing can happen but a time limit passing in some channel.
+void SimWorld::pass_time() {
+  still_ = fabric_.moved ? 0 : still_ + 1;
+  if (fabric_.moved) leap_us_ = kLeapUsMin;
+  fabric_.moved = false;
+  if (still_ < 3 * config_.peers) return;
+  const std::uint64_t due = next_due_us();
+  const std::uint64_t now = fabric_.clock.now_us();
+  if (due <= now) return;
+  still_ = 0;
+  fabric_.clock.advance(std::min(due - now, leap_us_));
+  leap_us_ = std::min(leap_us_ * 2, kLeapUsMax);
+}
+
+std::uint64_t SimWorld::next_due_us() const {
+  std::uint64_t due = ~std::uint64_t{0};
+  if (!fabric_.ordered)
+    for (const auto& endpoint : fabric_.endpoints) due = std::min(due, endpoint->next_due_us());
+  for (const auto& peer : peers_) {
+    if (!peer->alive()) continue;
+    due = std::min(due, std::max(peer->port().next_due_us(), peer->paused_until_us()));
+    if (peer->paused_until_us() > fabric_.clock.now_us()) due = std::min(due, peer->paused_until_us());
+  }
+  if (put_ < config_.plan.size()) due = std::min(due, config_.start_us + config_.plan[put_].start_us);
+  if (config_.death && !dead_) due = std::min(due, config_.start_us + config_.death->at_us);
+  return due;
+}
+
+void SimWorld::put_due_messages() {
+  for (; put_ < config_.plan.size(); ++put_) {
+    const SimMessagePlan& message = config_.plan[put_];
+    if (fabric_.clock.since_start_us() < message.start_us) return;
+    peers_[message.from]->put(message.to, message.chunks);
+  }
+}
+
+// Random bytes, or a greeting that is wrong in one field: nobody may connect, and nobody be harmed.
+void SimWorld::knock() {
+  std::array<std::byte, kHelloBytes> bytes{};
+  for (std::byte& one : bytes) one = static_cast<std::byte>(fabric_.random.below(256));
+  const std::uint32_t length = fabric_.random.below(kHelloBytes + 1);
+  peers_[fabric_.random.below(config_.peers)]->port().knock(std::span(bytes).first(length));
+}
+
+void SimWorld::die_if_due() {
+  if (!config_.death || dead_ || fabric_.clock.since_start_us() < config_.death->at_us) return;
+  dead_ = true;
+  ++fabric_.totals.deaths;
+  for (auto& [way, flow] : flows_)
+    if (lost(way.first) || lost(way.second)) flow.abandoned = true;
+  peers_[config_.death->rank]->die();
+}
+
+// A process leaves when it has got everything and everything it sent is on its way: nobody may miss
+// anything for that.
+void SimWorld::leave_if_done() {
+  if (put_ < config_.plan.size()) return;
+  for (const auto& peer : peers_) {
+    if (!peer->alive() || !peer->context()->idle()) continue;
+    const bool busy = std::any_of(flows_.begin(), flows_.end(), [&](const auto& entry) {
+      const auto& [way, flow] = entry;
+      return (way.first == peer->rank() && !flow.to_send.empty()) ||
+             (way.second == peer->rank() && !flow.expected.empty());
+    });
+    if (!busy) peer->leave();
+  }
+}
+
+// While `rank` is inside a callback: the device goes on writing, the others go on.
+void SimWorld::beside(std::uint32_t rank) {
+  if (beside_ || config_.in_turn || !fabric_.random.chance(150)) return;
+  beside_ = true;
+  for (std::uint32_t turns = fabric_.random.between(1, 12); turns > 0; --turns) {
+    fabric_.clock.advance(fabric_.random.below(8));
+    for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
+    const std::uint32_t who = fabric_.random.below(config_.peers);
+    if (who != rank) peers_[who]->turn();
+  }
+  beside_ = false;
+}
+
+// ---- the whole run
+
+bool SimWorld::quiet() const {
+  const bool travelling = std::any_of(fabric_.endpoints.begin(), fabric_.endpoints.end(), [](const auto& one) {
+    return one->open() && one->other() != nullptr && one->other()->open() && !one->quiet();
+  });
+  if (travelling) return false;
+  return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
+    return !peer->alive() || (peer->context()->idle() && peer->port().next_due_us() == ~std::uint64_t{0});
+  });
+}
+
+bool SimWorld::drained() const {
+  if (put_ < config_.plan.size() || (config_.death && !dead_)) return false;
+  const bool delivered =
+      std::all_of(flows_.begin(), flows_.end(), [](const auto& entry) { return entry.second.done(); });
+  if (!delivered) return false;
+  if (!config_.death) return config_.leave || quiet();
+  // Who has asked for the dead one hears of it.
+  return std::all_of(peers_.begin(), peers_.end(), [&](const auto& peer) {
+    const auto flow = flows_.find({peer->rank(), config_.death->rank});
+    const bool asked = flow != flows_.end() && flow->second.wanted && peer->alive();
+    return !asked || peer->find(config_.death->rank)->failed();
+  }) && quiet();
+}
+
+void SimWorld::drain() {
+  const std::uint64_t early = config_.close_early ? config_.plan.size() * 20 : kStepsMax;
+  while (ok() && !drained()) {
+    if (fabric_.totals.steps >= early && config_.close_early) return;
+    if (fabric_.totals.steps >= kStepsMax || fabric_.clock.since_start_us() >= kVirtualUsMax)
+      return fabric_.violate("does not drain:\n" + dump());
+    step();
+  }
+}
+
+// What is left to do without data: grants, acknowledgements nobody needs any more, released memory.
+void SimWorld::settle() {
+  for (std::uint32_t round = 0; ok() && round < 64 * config_.peers; ++round) step();
+  while (ok() && !quiet()) {
+    if (fabric_.totals.steps >= 2 * kStepsMax) return fabric_.violate("does not come to rest:\n" + dump());
+    step();
+  }
+}
+
+// One after the other; a process that is still there goes on while its peers leave.
+void SimWorld::close() {
+  for (const auto& peer : peers_) {
+    if (peer->alive()) peer->leave();
+    for (auto& [way, flow] : flows_)
+      if (way.first == peer->rank() || way.second == peer->rank()) flow.abandoned = true;
+    for (std::uint32_t round = 0; ok() && round < 8 * config_.peers; ++round) step();
+  }
+  check_closed();
+}
+
+}  // namespace bufenlarge::sim

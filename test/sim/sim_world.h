@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// A simulated world: its processes take turns by chance, time goes on a little with each turn, and in
+// leaps when nothing is under way. It runs until every message has arrived, and then looks at what is
+// left over.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/sim_config.h"
+#include "sim/sim_peer.h"
+
+namespace bufenlarge::sim {
+
+struct SimResult {
+  std::string failure;  // "" when every property held
+  std::uint64_t hash = 0;
+  SimTotals totals;
+  std::string trace;    // with TraceOutput::kKeep
+};
+
+class SimWorld {
+ public:
+  SimWorld(const SimConfig& config, TraceOutput output);
+  ~SimWorld();
+  SimWorld(const SimWorld&) = delete;
+  SimWorld& operator=(const SimWorld&) = delete;
+
+  [[nodiscard]] SimResult run();
+
+ private:
+  void step();
+  void pass_time();
+  void put_due_messages();
+  void knock();
+  void die_if_due();
+  void leave_if_done();
+  void beside(std::uint32_t rank);
+  [[nodiscard]] std::uint64_t next_due_us() const;
+  [[nodiscard]] bool nothing_due() const;
+  [[nodiscard]] bool drained() const;
+  [[nodiscard]] bool quiet() const;
+  void drain();
+  void settle();
+  void close();
+  [[nodiscard]] bool ok() const { return fabric_.violation.empty(); }
+
+  // ---- sim_checks.cc
+  void check_end();
+  void check_channel(const SimPeer& peer, std::uint32_t other);
+  void check_direction(const SimPeer& sender, const SimPeer& receiver);
+  void check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow);
+  void check_memory(const SimPeer& peer);
+  void check_failures(const SimPeer& peer);
+  void check_stall();
+  void check_closed();
+  void collect();
+  [[nodiscard]] std::string dump() const;
+  [[nodiscard]] std::string dump_channel(const SimPeer& peer, std::uint32_t other) const;
+  [[nodiscard]] bool lost(std::uint32_t rank) const;
+
+  const SimConfig config_;
+  SimFabric fabric_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
+  SimPeer::World shared_;
+  std::vector<std::unique_ptr<SimPeer>> peers_;
+  std::size_t put_ = 0;        // messages of the plan
+  std::uint64_t leap_us_ = 0;
+  std::uint32_t still_ = 0;    // turns in which nothing moved
+  std::uint32_t turn_ = 0;
+  bool beside_ = false;
+  bool dead_ = false;
+};
+
+}  // namespace bufenlarge::sim

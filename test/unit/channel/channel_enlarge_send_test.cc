@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+// The sending side of an enlargement: when it asks, what it sends meanwhile (nothing), which
+// acknowledgement it takes, and what it does to its ring.
+#include <catch2/catch.hpp>
+
+#include "protocol/words.h"
+#include "support/solo.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using Catch::Matchers::Contains;
+using State = EnlargeSender::State;
+using Log = std::vector<std::string>;
+
+EnlargeRequest request_in(const FakePeer::Arrival& arrival) {
+  REQUIRE(arrival.kind() == SlotKind::kEnlargeRequest);
+  EnlargeRequest request{};
+  REQUIRE(arrival.payload.size() == sizeof request);
+  std::memcpy(&request, arrival.payload.data(), sizeof request);
+  return request;
+}
+
+// Connected, an element of `bytes` was too large, and the peer has read the request.
+struct Asked {
+  explicit Asked(std::size_t bytes = 5000, const PhaseTable& table = two_phases()) : Asked(bytes, settings(table)) {}
+  Asked(std::size_t bytes, const ChannelSettings& how) : solo(how), peer(solo.connect()) {
+    REQUIRE(solo.send({bytes}) == kNothingSent);
+    request = request_in(peer.next().value());
+    solo.rounds();
+    solo.port.news();
+  }
+  [[nodiscard]] State state() { return solo.channel().enlarge_sender().state(); }
+  // The whole answer, and what it leads to.
+  EnlargeAck answer(AckStatus status = AckStatus::kProvisioned) {
+    const bool refused = status == AckStatus::kRefused;
+    const std::uint8_t phase = refused ? solo.channel().send_phase() : static_cast<std::uint8_t>(request.phase);
+    const EnlargeAck ack = peer.provision(phase, request.number, status);
+    peer.acknowledge(ack);
+    solo.rounds(2);
+    return ack;
+  }
+
+  Solo solo;
+  FakePeer& peer;
+  EnlargeRequest request{};
+};
+
+// ---- asking
+
+TEST_CASE("an element that does not fit sends nothing, without an error, and asks for larger buffers", "[channel][E5]") {
+  Solo solo;
+  FakePeer& peer = solo.connect();
+  // event
+  CHECK(solo.send({489}) == kNothingSent);
+  // Expect: a control message in the small ring, recorded in the channel, and nothing else
+  CHECK(solo.channel().enlarge_sender().state() == State::kRequested);
+  const EnlargeRequest request = request_in(peer.next().value());
+  CHECK(request.number == 1);
+  CHECK(request.phase == 1);
+  CHECK_FALSE(peer.next());
+  CHECK(solo.upper.failures.empty());
+  CHECK(solo.channel().sent().messages == 0);
+}
+
+TEST_CASE("an element of just the threshold does not ask", "[channel][E3]") {
+  Solo solo(settings(phases({{512, 16, 300}, {8192, 16}})));
+  FakePeer& peer = solo.connect();
+  CHECK(solo.send({300}) == Sent{Status::kOk, 300});
+  CHECK(peer.next().value().kind() == SlotKind::kPayload);
+  CHECK(solo.send({301}) == kNothingSent);
+  CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
+}
+
+TEST_CASE("elements before the one that does not fit go, and the retry asks", "[channel][E4]") {
+  Solo solo;
+  FakePeer& peer = solo.connect();
+  const Vector vector({100, 50, 600, 20});
+  CHECK(send(solo.channel(), vector.all()) == Sent{Status::kOk, 150});
+  const auto first = peer.next();
+  REQUIRE(first);
+  CHECK(first->payload.size() == 150);
+  CHECK(first->trailer.marks == kMarkFirst);
+  CHECK(solo.channel().enlarge_sender().steady());
+  CHECK(send(solo.channel(), vector.rest(150)) == kNothingSent);
+  CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
+}
+
+TEST_CASE("in whole mode nothing of a vector goes when any element does not fit", "[channel][E4]") {
+  ChannelSettings whole = settings(two_phases());
+  whole.vector_mode = VectorMode::kWhole;
+  Solo solo(whole);
+  FakePeer& peer = solo.connect();
+  CHECK(solo.send({100, 50, 600, 20}) == kNothingSent);
+  CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
+}
+
+TEST_CASE("with enlargement off nothing is asked for: it goes in pieces", "[channel]") {
+  ChannelSettings off = settings(two_phases());
+  off.enlargement = false;
+  Solo solo(off);
+  FakePeer& peer = solo.connect();
+  CHECK(solo.send({1000}) == Sent{Status::kOk, 1000});
+  while (const auto arrival = peer.next()) CHECK(arrival->kind() == SlotKind::kPayload);
+  CHECK(solo.channel().enlarge_sender().steady());
+}
+
+TEST_CASE("the request waits for room like any slot, and nothing is sent before it is out", "[channel][E5]") {
+  Solo solo(settings(phases({{512, 2}, {8192, 2}})));
+  FakePeer& peer = solo.connect();
+  REQUIRE(solo.send({10}) == Sent{Status::kOk, 10});
+  REQUIRE(solo.send({10}) == Sent{Status::kOk, 10});
+  CHECK(solo.send({1000}) == kNothingSent);
+  CHECK(solo.channel().enlarge_sender().state() == State::kRequestDue);
+  peer.next();
+  CHECK(peer.next().value().kind() == SlotKind::kPayload);
+  CHECK_FALSE(peer.next());
+  // event: room comes, something small is tried before the request could go
+  peer.grant_all();
+  CHECK(solo.send({10}) == kNothingSent);
+  solo.rounds();
+  // Expect
+  CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
+  CHECK(solo.channel().enlarge_sender().state() == State::kRequested);
+}
+
+// ---- while the acknowledgement is out
+
+TEST_CASE("while the acknowledgement is out every attempt sends nothing, small ones too", "[channel][E6]") {
+  Asked asked;
+  for (int i = 0; i < 100; ++i) {
+    CHECK(asked.solo.send({8}) == kNothingSent);
+    CHECK(asked.solo.send({5000}) == kNothingSent);
+    asked.solo.rounds();
+  }
+  CHECK_FALSE(asked.peer.next());
+  CHECK(asked.solo.upper.failures.empty());
+  CHECK(asked.request.number == 1);
+}
+
+TEST_CASE("the request is the last slot of its ring", "[channel][E6]") {
+  Asked asked;
+  for (int i = 0; i < 20; ++i) {
+    (void)asked.solo.send({8});
+    asked.peer.send(pattern(20));  // traffic the other way asks for grants, not for slots
+    asked.solo.rounds();
+  }
+  CHECK_FALSE(asked.peer.next());
+  CHECK(asked.solo.upper.messages[1].size() == 20);
+}
+
+TEST_CASE("other channels go on while one waits", "[channel][E6][E10]") {
+  Asked asked;
+  FakePeer& other = asked.solo.connect(2);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(asked.solo.send({100}, 2) == Sent{Status::kOk, 100});
+    CHECK(other.next().value().payload.size() == 100);
+    other.send(pattern(30));
+    asked.solo.rounds();
+  }
+  CHECK(asked.solo.upper.messages[2].size() == 10);
+  CHECK(asked.state() == State::kRequested);
+}
+
+TEST_CASE("data the other way arrives while one direction waits", "[channel][E6]") {
+  Asked asked;
+  asked.peer.send(pattern(50));
+  asked.solo.rounds();
+  CHECK(asked.solo.upper.messages[1].size() == 1);
+}
+
+// ---- the acknowledgement
+
+TEST_CASE("with the acknowledgement the small send ring is freed, the large one registered, and then data goes", "[channel][E9]") {
+  Asked asked;
+  const EnlargeAck ack = asked.answer();
+  // Expect: the old one is gone before the new one is there
+  CHECK(asked.solo.port.news() == Log{"free 8192", "allocate 131072"});
+  CHECK(asked.solo.channel().send_phase() == 1);
+  CHECK(asked.solo.channel().registered_bytes() == 8192 + 131072);
+  CHECK(asked.solo.channel().sent().enlargements == 1);
+  // event: the upper layer's retry
+  CHECK(asked.solo.send({5000}) == Sent{Status::kOk, 5000});
+  // Expect: to the address and the key of the acknowledgement
+  CHECK(asked.solo.port.writes.back().key == ack.ring_key);
+  CHECK(asked.solo.port.writes.back().address > ack.ring_address);
+  const auto arrival = asked.peer.next();
+  REQUIRE(arrival);
+  CHECK(arrival->payload.size() == 5000);
+  CHECK(arrival->trailer.epoch == 1);
+  CHECK(asked.solo.channel().sent().bytes_in_phase[1] == 5000);
+}
+
+TEST_CASE("only the sending direction of this channel has grown", "[channel][E10]") {
+  Asked asked;
+  asked.solo.connect(2);
+  asked.answer();
+  CHECK(asked.solo.channel(1).send_phase() == 1);
+  CHECK(asked.solo.channel(1).receive_phase() == 0);
+  CHECK(asked.solo.channel(2).send_phase() == 0);
+  CHECK(asked.solo.channel(2).receive_phase() == 0);
+  CHECK(asked.solo.channel(2).registered_bytes() == 2 * 8192);
+  asked.peer.send(pattern(400));  // still into the small ring
+  asked.solo.rounds();
+  CHECK(asked.solo.upper.messages[1].size() == 1);
+}
+
+TEST_CASE("the send ring is not freed while a write reads it", "[channel][E9]") {
+  Solo solo;
+  FakePeer& peer = solo.connect();
+  solo.port.completes = false;
+  REQUIRE(solo.send({200}) == Sent{Status::kOk, 200});
+  CHECK(solo.send({5000}) == kNothingSent);
+  REQUIRE(peer.next());
+  const EnlargeRequest request = request_in(peer.next().value());
+  solo.port.news();
+  peer.acknowledge(peer.provision(1, request.number));
+  // event: the acknowledgement overtakes the completion
+  solo.rounds(3);
+  // Expect
+  CHECK(solo.channel().enlarge_sender().state() == State::kSwapping);
+  CHECK(solo.port.news().empty());
+  CHECK(solo.send({5000}) == kNothingSent);
+  // event
+  solo.port.completes = true;
+  solo.rounds(2);
+  // Expect
+  CHECK(solo.port.news() == Log{"free 8192", "allocate 131072"});
+}
+
+TEST_CASE("an acknowledgement in two halves is taken when it is whole", "[channel][E8]") {
+  Asked asked;
+  const EnlargeAck ack = asked.peer.provision(1, asked.request.number);
+  asked.peer.place_ack(ack, 0, 32);
+  asked.solo.rounds(2);
+  CHECK(asked.state() == State::kHeadSeen);
+  CHECK(asked.solo.port.news().empty());
+  CHECK(asked.solo.send({5000}) == kNothingSent);
+  asked.peer.place_ack(ack, 32, 32);
+  asked.solo.rounds(2);
+  CHECK(asked.state() == State::kSteady);
+  CHECK(asked.solo.send({5000}) == Sent{Status::kOk, 5000});
+}
+
+TEST_CASE("the bytes of an acknowledgement may land in any order", "[channel][E8]") {
+  Asked asked;
+  const EnlargeAck ack = asked.peer.provision(1, asked.request.number);
+  for (std::size_t i = 0; i < 64; ++i) {
+    asked.peer.place_ack(ack, (i * 37 + 11) % 64, 1);
+    const bool whole = i == 63;
+    asked.solo.rounds();
+    if (!whole) CHECK_FALSE(asked.state() == State::kSteady);
+  }
+  CHECK(asked.state() == State::kSteady);
+}
+
+TEST_CASE("a corrupt acknowledgement is cleared, asked for again, and no data is written meanwhile", "[channel][E8]") {
+  Asked asked;
+  const EnlargeAck right = asked.peer.provision(1, asked.request.number);
+  EnlargeAck corrupt = right;
+  corrupt.ring_key ^= 0x10;
+  asked.peer.acknowledge(corrupt);
+  asked.solo.rounds(2);
+  asked.solo.port.writes.clear();
+  asked.solo.port.now += 1'000'000;
+  // event: the time limit passes
+  asked.solo.rounds(2);
+  // Expect: one write, the repeat word
+  REQUIRE(asked.solo.port.writes.size() == 1);
+  const auto repeat = read_repeat(asked.peer.inbox().repeat);
+  REQUIRE(repeat);
+  CHECK(repeat->number == asked.request.number);
+  CHECK(repeat->phase == 1);
+  CHECK(asked.solo.channel().enlarge_sender().rejected() == 1);
+  CHECK(asked.solo.channel().enlarge_sender().repeats() == 1);
+  CHECK(asked.solo.send({5000}) == kNothingSent);
+  // event: it comes again, whole
+  asked.peer.acknowledge(right);
+  asked.solo.rounds(2);
+  // Expect
+  CHECK(asked.solo.send({5000}) == Sent{Status::kOk, 5000});
+}
+
+TEST_CASE("an acknowledgement that does not come is asked for again, with growing pauses", "[channel][E8]") {
+  Asked asked;
+  asked.solo.port.writes.clear();
+  std::uint64_t pause = 1'000'000;
+  for (std::size_t repeats = 1; repeats <= 7; ++repeats) {
+    asked.solo.port.now += pause - 1;
+    asked.solo.rounds();
+    CHECK(asked.solo.port.writes.size() == repeats - 1);
+    asked.solo.port.now += 1;
+    asked.solo.rounds();
+    CHECK(asked.solo.port.writes.size() == repeats);
+    pause = std::min<std::uint64_t>(2 * pause, 32'000'000);
+  }
+  asked.answer();
+  CHECK(asked.solo.send({5000}) == Sent{Status::kOk, 5000});
+}
+
+TEST_CASE("an old acknowledgement left in the variable is not taken for the next request's", "[channel][E8][E11]") {
+  Asked asked(400, three_phases());
+  const EnlargeAck first = asked.answer();
+  REQUIRE(asked.solo.send({2000}) == kNothingSent);
+  const EnlargeRequest second = request_in(asked.peer.next().value());
+  CHECK(second.number == 2);
+  CHECK(second.phase == 2);
+  asked.peer.acknowledge(first);  // written once more, for a repetition that crossed it
+  asked.solo.rounds(2);
+  CHECK(asked.state() == State::kRequested);
+  asked.peer.acknowledge(asked.peer.provision(2, second.number));
+  asked.solo.rounds(2);
+  CHECK(asked.solo.send({2000}) == Sent{Status::kOk, 2000});
+}
+
+TEST_CASE("three phases are gone through one after the other", "[channel][E11]") {
+  Asked asked(200, three_phases());
+  CHECK(asked.request.phase == 1);
+  asked.answer();
+  CHECK(asked.solo.port.news() == Log{"free 512", "allocate 2048"});
+  CHECK(asked.solo.channel().send_phase() == 1);
+  REQUIRE(asked.solo.send({200}) == Sent{Status::kOk, 200});
+  REQUIRE(asked.peer.next());
+  REQUIRE(asked.solo.send({1000}) == kNothingSent);
+  asked.request = request_in(asked.peer.next().value());
+  CHECK(asked.request.phase == 2);
+  asked.solo.rounds();
+  asked.answer();
+  CHECK(asked.solo.port.news() == Log{"free 2048", "allocate 8192"});
+  CHECK(asked.solo.channel().send_phase() == 2);
+  CHECK(asked.solo.channel().sent().enlargements == 2);
+  // Expect: there is no fourth, so the largest goes in pieces
+  CHECK(asked.solo.send({5000}) == Sent{Status::kOk, 5000});
+}
+
+TEST_CASE("a phase in between is left out when the element needs a larger one", "[channel][E11]") {
+  Asked asked(2000, three_phases());
+  CHECK(asked.request.phase == 2);
+  asked.answer();
+  CHECK(asked.solo.port.news() == Log{"free 512", "allocate 8192"});
+}
+
+// ---- refusal, and no memory
+
+TEST_CASE("a refusal leaves the channel small: the data goes in pieces through the ring there is", "[channel]") {
+  Asked asked;
+  asked.answer(AckStatus::kRefused);
+  CHECK(asked.solo.channel().send_phase() == 0);
+  CHECK(asked.solo.channel().sent().refused == 1);
+  CHECK(asked.solo.channel().sent().enlargements == 0);
+  CHECK(asked.solo.port.news() == Log{"free 8192", "allocate 8192"});
+  const Vector vector({1000, 2000});
+  CHECK(send(asked.solo.channel(), vector.all()) == Sent{Status::kOk, 3000});
+  Bytes all;
+  while (const auto arrival = asked.peer.next()) {
+    CHECK(arrival->trailer.epoch == 1);
+    all.insert(all.end(), arrival->payload.begin(), arrival->payload.end());
+  }
+  CHECK(all == vector.bytes());
+  CHECK(asked.solo.upper.failures.empty());
+}
+
+TEST_CASE("without memory for the large send ring it is tried again, and the channel stays silent", "[channel][E9]") {
+  Asked asked;
+  asked.solo.port.refuses_memory = [](std::size_t bytes) { return bytes == 131072; };
+  asked.answer();
+  CHECK(asked.state() == State::kSwapping);
+  CHECK(asked.solo.send({8}) == kNothingSent);
+  CHECK(asked.solo.channel().registered_bytes() == 8192);
+  asked.solo.port.refuses_memory = nullptr;
+  asked.solo.port.now += Connect::kPauseMinUs;
+  asked.solo.rounds(2);
+  CHECK(asked.solo.send({5000}) == Sent{Status::kOk, 5000});
+}
+
+TEST_CASE("without memory for the large send ring for good the channel fails, clearly", "[channel][E9]") {
+  Asked asked;
+  asked.solo.port.refuses_memory = [](std::size_t bytes) { return bytes == 131072; };
+  asked.answer();
+  for (int i = 0; i < 40 && asked.solo.upper.failures.empty(); ++i) {
+    asked.solo.port.now += 1'000'000;
+    asked.solo.rounds();
+  }
+  asked.solo.rounds();
+  REQUIRE(asked.solo.upper.failures.size() == 1);
+  CHECK(asked.solo.upper.failures[0].status == Status::kMemoryError);
+  CHECK_THAT(asked.solo.upper.failures[0].text, Contains("send ring"));
+  CHECK(asked.solo.channel().registered_bytes() == 0);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test
