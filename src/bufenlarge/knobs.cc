@@ -190,7 +190,7 @@ std::string Knobs::resolve() {
   const std::size_t count = values_.phases.size();
   if (values_.slots.size() != 1 && values_.slots.size() != count)
     return refusal("SLOTS", "must be one number, or one for each of the " + std::to_string(count) + " PHASES");
-  if (values_.thresholds.size() > count)
+  if (values_.thresholds.size() != 1 && values_.thresholds.size() != count)
     return refusal("THRESHOLD", "must be one, or one for each of the " + std::to_string(count) + " PHASES");
   settings.phases.count = static_cast<std::uint8_t>(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -203,6 +203,8 @@ std::string Knobs::resolve() {
                                       std::to_string(phase.capacity()) +
                                       " bytes of payload, so the threshold can be 1 to " +
                                       std::to_string(phase.capacity()) + " bytes there");
+    if (i > 0 && phase.stride() <= settings.phases.phases[i - 1].stride())
+      return refusal("PHASES", "slots are rounded up to 8 bytes, so each must be at least 8 larger than the one before");
     if (i > 0 && phase.threshold_bytes <= settings.phases.phases[i - 1].threshold_bytes)
       return refusal("THRESHOLD", "must grow from phase to phase");
   }

@@ -21,9 +21,9 @@
 
 enum { PORTS_MAX = 64, SILENT_MAX = 100, ROUNDS_MAX = 200, NOISE_MAX = 4096 };
 
-/* The header of libfabric's tcp provider (1.17, ofi_ctrl_hdr): version, type, size of the data
- * behind it, and 28 bytes that a connection request leaves 0. */
-enum { HEADER_BYTES = 32, HEADER_VERSION = 2, HEADER_CONNREQ = 1 };
+/* What libfabric 1.17's tcp provider sends first: a version, a type (0: connection request), the
+ * size of the private data behind the header in network order, and 1 in byte 24. */
+enum { HEADER_BYTES = 32, HEADER_VERSION = 3, HEADER_CONNREQ = 0, HEADER_ONE = 24 };
 
 enum deed { LEAVE, LEAVE_RUDELY, KEEP_SILENT, SEND_NOISE, SEND_HALF_HEADER, SEND_HEADER, DEEDS };
 
@@ -73,6 +73,7 @@ static void make_header(unsigned char *header, size_t data_bytes)
     header[1] = HEADER_CONNREQ;
     header[2] = (unsigned char) (data_bytes >> 8);
     header[3] = (unsigned char) data_bytes;
+    header[HEADER_ONE] = 1;
 }
 
 static void send_noise(int s)

@@ -134,7 +134,7 @@ void Draw::connections() {
   faults.accept_lost = one_of({0, 100});
   faults.silent_lost = one_of({0, 500});
   faults.connect_us_max = one_of({5, 100, 5000, 200'000});
-  config_.strangers = random_.chance(300);
+  config_.strangers = one_of({0, 0, 5, 20});
 }
 
 // Some processes cannot have rings of more than a certain size; the others now and then cannot.

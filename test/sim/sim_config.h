@@ -41,7 +41,7 @@ struct SimConfig {
   std::vector<std::uint64_t> block_bytes_max;   // by rank; what a process can register in one piece
   std::optional<SimDeath> death;
   std::optional<AckStall> stall;                // until_us counts from the start
-  bool strangers = false;                       // requests that are none of the job's
+  std::uint32_t strangers = 0;                  // requests that are none of the job's
   bool close_early = false;                     // contexts are closed while writes are under way
   bool leave = false;                           // each process closes when it is done, before the others are
   std::vector<AckFate> scripted_acks;

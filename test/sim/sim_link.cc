@@ -117,7 +117,7 @@ void SimEndpoint::plan(Write& write) {
   AckFate fate;
   if (write.kind == WriteKind::kAck) {
     fate = ack_fate(write.ack);
-    count(fate.kind);
+    note_fate(write.ack, fate);
   }
   std::uint64_t due = std::max(placed_us_, read_us_) + fabric_.delay(faults.delay_us_max);
   if (fate.kind == AckFate::Kind::kLate) due += fate.hold_us;
@@ -181,15 +181,20 @@ AckFate SimEndpoint::ack_fate(const EnlargeAck& ack) {
   return {};
 }
 
-void SimEndpoint::count(AckFate::Kind kind) {
+void SimEndpoint::note_fate(const EnlargeAck& ack, const AckFate& fate) {
   SimTotals& totals = fabric_.totals;
-  switch (kind) {
+  const auto tell = [&](std::uint64_t& total, const char* what) {
+    ++total;
+    fabric_.trace.note("%lld>%lld  ack %lld on its way: %s", rank_, other_->rank_, ack.number, what);
+    if (fate.hold_us != 0) fabric_.trace.note("%lld>%lld  ack %lld: for %lld us", rank_, other_->rank_, ack.number, fate.hold_us);
+  };
+  switch (fate.kind) {
     case AckFate::Kind::kWhole: return;
-    case AckFate::Kind::kTorn: ++totals.acks_torn; return;
-    case AckFate::Kind::kLate: ++totals.acks_late; return;
-    case AckFate::Kind::kCorrupt: ++totals.acks_corrupted; return;
-    case AckFate::Kind::kLost: ++totals.acks_lost; return;
-    case AckFate::Kind::kPartLost: ++totals.acks_part_lost; return;
+    case AckFate::Kind::kTorn: return tell(totals.acks_torn, "torn, held up for");
+    case AckFate::Kind::kLate: return tell(totals.acks_late, "held up for");
+    case AckFate::Kind::kCorrupt: return tell(totals.acks_corrupted, "corrupted");
+    case AckFate::Kind::kLost: return tell(totals.acks_lost, "lost");
+    case AckFate::Kind::kPartLost: return tell(totals.acks_part_lost, "a part lost");
   }
 }
 

@@ -97,7 +97,7 @@ class SimEndpoint {
   void cut(Write& write);
   void damage(Write& write);
   [[nodiscard]] AckFate ack_fate(const EnlargeAck& ack);
-  void count(AckFate::Kind kind);
+  void note_fate(const EnlargeAck& ack, const AckFate& fate);
   void read(Write& write);
   void complete(Write& write);
   void place(Write& write, const Piece& piece);

@@ -23,6 +23,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
       fabric_(config.seed, config.start_us, config.faults, output),
       shared_{fabric_, config_, flows_, config.answers_max, [this](std::uint32_t rank) { beside(rank); },
               0, std::vector<bool>(config.peers)} {
+  strangers_left_ = config.strangers;
   fabric_.ordered = config.ordered;
   fabric_.virtual_addresses = config.virtual_addresses;
   fabric_.scripted_acks.assign(config.scripted_acks.begin(), config.scripted_acks.end());
@@ -59,7 +60,7 @@ void SimWorld::step() {
   ++fabric_.totals.steps;
   fabric_.clock.advance(config_.in_turn ? 1 : fabric_.random.below(4));
   put_due_messages();
-  if (config_.strangers && fabric_.random.chance(5)) knock();
+  if (strangers_left_ != 0 && fabric_.random.chance(20)) knock();
   die_if_due();
   for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
   const std::uint32_t who = config_.in_turn ? turn_++ % config_.peers : fabric_.random.below(config_.peers);
@@ -106,6 +107,8 @@ void SimWorld::put_due_messages() {
 
 // Random bytes, or a greeting that is wrong in one field: nobody may connect, and nobody be harmed.
 void SimWorld::knock() {
+  --strangers_left_;
+  ++fabric_.totals.strangers;
   std::array<std::byte, kHelloBytes> bytes{};
   for (std::byte& one : bytes) one = static_cast<std::byte>(fabric_.random.below(256));
   const std::uint32_t length = fabric_.random.below(kHelloBytes + 1);

@@ -72,6 +72,7 @@ class SimWorld {
   std::uint64_t leap_us_ = 0;
   std::uint32_t still_ = 0;    // turns in which nothing moved
   std::uint32_t turn_ = 0;
+  std::uint32_t strangers_left_ = 0;
   bool beside_ = false;
   bool dead_ = false;
 };

@@ -127,6 +127,7 @@ class Channel {
   void adopt(const Hello& hello);
   void act(Connect::Action action, std::string_view why);
   void open();
+  void lose();
   void close_link();
   void release();
   void want_attention();
@@ -137,7 +138,6 @@ class Channel {
   [[nodiscard]] bool poll_listed() const { return poll_index_ != PollSet<Channel>::kNone; }
 
   Core& core_;
-  typename Port::Link link_;
   Ring send_ring_;
   Ring receive_ring_;
   RingProducer producer_;
@@ -145,6 +145,7 @@ class Channel {
   InFlight in_flight_;
   Remote remote_;
   typename ControlSlab<Port>::Handle control_;
+  typename Port::Link link_;  // after the memory its writes read, so that it is closed before
   EnlargeSender enlarge_sender_;
   EnlargeReceiver enlarge_receiver_;
   Connect connect_;
@@ -156,6 +157,7 @@ class Channel {
   std::uint64_t provision_retry_us_ = 0;
   std::uint64_t provision_give_up_us_ = 0;
   std::string error_;
+  std::string loss_;
   std::uint32_t peer_;
   std::uint16_t send_epoch_ = 0;
   std::uint16_t receive_epoch_ = 0;
@@ -170,6 +172,7 @@ class Channel {
   bool repeat_due_ = false;
   bool greeting_due_ = false;
   bool release_due_ = false;
+  bool loss_due_ = false;         // the connection is lost; what it brought is read first
   bool attempt_counted_ = false;  // in core_.attempts_out
   bool attention_listed_ = false;
   bool time_listed_ = false;

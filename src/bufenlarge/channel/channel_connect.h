@@ -40,7 +40,8 @@ void Channel<PortT>::want_time() {
 template <class PortT>
 bool Channel<PortT>::service(std::uint64_t now_us) {
   if (release_due_) release();
-  if (failed() || !connect_.established()) return false;
+  if (loss_due_) lose();
+  if (failed() || !connect_.established()) return release_due_;
   if (greeting_due_ && room() != 0) {
     greeting_due_ = false;
     stage_slot(SlotKind::kHello, 0, 0);
@@ -175,7 +176,8 @@ void Channel<PortT>::on_request(typename Port::Request& request, const Hello& he
   const Connect::Action action = failed() ? Connect::Action::kReject : connect_.on_request(hello.attempt);
   core_.crossings += connect_.crossings() - crossings;
   if (action == Connect::Action::kReject) {
-    const Reject reject = make_reject(connect_.reject_reason(), core_.expected, hello.attempt);
+    const RejectReason reason = failed() ? RejectReason::kStale : connect_.reject_reason();
+    const Reject reject = make_reject(reason, core_.expected, hello.attempt);
     core_.port.reject(request, std::as_bytes(std::span(&reject, 1)));
     return;
   }
@@ -224,22 +226,39 @@ void Channel<PortT>::on_rejected(std::span<const std::byte> data) {
   const std::string why = reject ? describe_reject(*reject, core_.expected)
                                  : std::string("the peer does not take this process for one of its job");
   const Connect::Action action = connect_.on_rejected(reason, core_.port.now_us(), core_.random());
-  if (action == Connect::Action::kFail)
+  if (action == Connect::Action::kFail && reason != RejectReason::kStale)
     fail(Status::kProtocolError, why);
   else
     act(action, why);
 }
 
+// What the peer wrote before it went lies in the ring: an established connection ends only when it
+// has been read.
 template <class PortT>
 void Channel<PortT>::on_lost(std::string_view why) {
+  if (failed() || loss_due_) return;
+  if (connect_.established()) {
+    loss_due_ = true;
+    loss_ = why;
+    want_attention();
+  } else {
+    act(connect_.on_lost(core_.port.now_us(), core_.random()), why);
+  }
+}
+
+template <class PortT>
+void Channel<PortT>::lose() {
+  while (receive() != 0) continue;
   if (failed()) return;
-  act(connect_.on_lost(core_.port.now_us(), core_.random()), why);
+  loss_due_ = false;
+  act(connect_.on_lost(core_.port.now_us(), core_.random()), loss_);
 }
 
 template <class PortT>
 void Channel<PortT>::close_link() {
   if (attempt_counted_) --core_.attempts_out;
   attempt_counted_ = false;
+  loss_due_ = false;
   link_ = typename Port::Link();
 }
 

@@ -19,7 +19,8 @@ unsigned Channel<PortT>::receive() {
                                          receive_epoch_, !core_.port.ordered(), trailer);
     if (state == SlotState::kEmpty) break;
     ++taken;
-    if (state == SlotState::kInvalid || !producer_.grant_low(trailer.grant)) {
+    if (state == SlotState::kInvalid || consumer_.credit_used_up() ||
+        !producer_.grant_low(trailer.grant)) {
       fail(Status::kProtocolError, "the peer wrote a slot that breaks the wire protocol");
       break;
     }

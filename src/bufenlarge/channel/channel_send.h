@@ -85,7 +85,7 @@ void Channel<PortT>::stage(std::span<const iovec> elements, bool ends, std::size
 // Seals the next slot, whose payload is in place.
 template <class PortT>
 void Channel<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks) {
-  const SlotFill fill{producer_.staged(), bytes, static_cast<std::uint32_t>(consumer_.consumed()),
+  const SlotFill fill{producer_.stage_commit(), bytes, static_cast<std::uint32_t>(consumer_.consumed()),
                       send_epoch_,        kind,  marks,
                       remote_.wants_checks};
   seal_slot(send_ring_.slot(producer_.stage_index()), send_ring_.stride(), fill);
@@ -135,8 +135,8 @@ bool Channel<PortT>::post_run() {
     case WriteResult::kAgain:
       return false;
     case WriteResult::kFailed:
-      on_lost("write failed");
-      return true;
+      on_lost("a write failed");
+      return false;
   }
   return false;
 }
@@ -150,7 +150,7 @@ bool Channel<PortT>::post_word(std::uint64_t inbox_offset, std::size_t bytes) {
       core_.port.write(link_, *control_.region, from, bytes, remote_.control_address + inbox_offset,
                        remote_.control_key);
   BUFENLARGE_CHECK(result != WriteResult::kPosted);
-  if (result == WriteResult::kFailed) on_lost("write failed");
+  if (result == WriteResult::kFailed) on_lost("a write failed");
   return result != WriteResult::kAgain;
 }
 

@@ -27,8 +27,8 @@ constexpr std::array kEdges{
     Edge{State::kBackoff, State::kAccepting},    Edge{State::kAccepting, State::kSilent},
     Edge{State::kAccepting, State::kAccepting},  Edge{State::kAccepting, State::kIdle},
     Edge{State::kAccepting, State::kWanted},     Edge{State::kSilent, State::kReady},
-    Edge{State::kSilent, State::kAccepting},     Edge{State::kSilent, State::kFailed},
-    Edge{State::kReady, State::kFailed},
+    Edge{State::kSilent, State::kAccepting},     Edge{State::kSilent, State::kIdle},
+    Edge{State::kSilent, State::kWanted},        Edge{State::kReady, State::kFailed},
 };
 
 }  // namespace
@@ -110,9 +110,9 @@ Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {
     case State::kConnecting:
       return retry(now_us, random);
     case State::kAccepting:
+    case State::kSilent:  // nothing was said on it yet
       set_state(wanted_ ? State::kWanted : State::kIdle);
       return Action::kClose;
-    case State::kSilent:
     case State::kReady:
       set_state(State::kFailed);
       return Action::kFail;

@@ -17,9 +17,9 @@
 // Accepting   connected                                 Silent      none: iWARP, peer must be first
 // Accepting, Silent  request, newer attempt             Accepting   kReplace
 // Accepting, Silent, Ready  request otherwise           unchanged   kReject: stale
-// Accepting   lost                                      Idle or Wanted  kClose
+// Accepting, Silent  lost                               Idle or Wanted  kClose
 // Silent      first message                             Ready       none
-// Silent, Ready  lost                                   Failed      kFail
+// Ready       lost                                      Failed      kFail
 //
 // Silence is not failure: a peer that computes outside MPI answers when it comes back. The time limit
 // counts while the peer's side refuses or cannot be reached.

@@ -42,6 +42,7 @@ void EnlargeSender::need(std::uint8_t phase) {
 }
 
 void EnlargeSender::requested(std::uint64_t base, std::uint64_t now_us) {
+  BUFENLARGE_CHECK(state_ == State::kRequestDue);
   base_ = base;
   set_state(State::kRequested);
   expect_by(now_us);

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "check.h"
+#include "protocol/wire.h"
 
 namespace bufenlarge {
 
@@ -25,17 +26,24 @@ class RingConsumer {
     reported_ = consumed_ = base;
     slots_ = slots;
     index_ = 0;
+    lap_ = 0;
   }
 
   [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
   [[nodiscard]] std::uint32_t index() const { return index_; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   // The commit word the next slot will carry.
-  [[nodiscard]] std::uint64_t expected_commit() const { return consumed_ + 1; }
+  [[nodiscard]] std::uint64_t expected_commit() const { return commit_word(consumed_, lap_); }
+
+  // The sender has used all the credit it was given: a slot that arrives now breaks the protocol.
+  [[nodiscard]] bool credit_used_up() const { return consumed_ - reported_ == slots_; }
 
   void consume() {
     ++consumed_;
-    if (++index_ == slots_) index_ = 0;
+    if (++index_ == slots_) {
+      index_ = 0;
+      ++lap_;
+    }
     BUFENLARGE_CHECK(consumed_ - reported_ <= slots_);
   }
 
@@ -48,6 +56,7 @@ class RingConsumer {
  private:
   std::uint64_t reported_ = 0;
   std::uint64_t consumed_ = 0;
+  std::uint64_t lap_ = 0;
   std::uint32_t slots_ = 0;
   std::uint32_t index_ = 0;
 };

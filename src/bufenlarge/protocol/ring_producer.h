@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "check.h"
+#include "protocol/wire.h"
 
 namespace bufenlarge {
 
@@ -27,6 +28,7 @@ class RingProducer {
     completed_ = granted_ = posted_ = staged_ = base;
     slots_ = slots;
     stage_index_ = post_index_ = 0;
+    stage_lap_ = 0;
   }
 
   [[nodiscard]] std::uint32_t room() const {
@@ -38,6 +40,8 @@ class RingProducer {
   [[nodiscard]] std::uint64_t posted() const { return posted_; }
   [[nodiscard]] std::uint64_t granted() const { return granted_; }
   [[nodiscard]] std::uint32_t stage_index() const { return stage_index_; }
+  // What the slot at stage_index() will carry.
+  [[nodiscard]] std::uint64_t stage_commit() const { return commit_word(staged_, stage_lap_); }
   [[nodiscard]] std::uint32_t post_index() const { return post_index_; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] bool all_posted() const { return posted_ == staged_; }
@@ -45,7 +49,10 @@ class RingProducer {
   void stage_one() {
     BUFENLARGE_CHECK(room() > 0);
     ++staged_;
-    if (++stage_index_ == slots_) stage_index_ = 0;
+    if (++stage_index_ == slots_) {
+      stage_index_ = 0;
+      ++stage_lap_;
+    }
   }
 
   // `count` slots from post_index() on went out; they do not cross the ring's end.
@@ -82,6 +89,7 @@ class RingProducer {
   std::uint64_t granted_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t staged_ = 0;
+  std::uint64_t stage_lap_ = 0;
   std::uint32_t slots_ = 0;
   std::uint32_t stage_index_ = 0;
   std::uint32_t post_index_ = 0;

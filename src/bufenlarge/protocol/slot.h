@@ -23,7 +23,7 @@
 namespace bufenlarge {
 
 struct SlotFill {
-  std::uint64_t position;
+  std::uint64_t commit;
   std::uint32_t bytes;
   std::uint32_t grant;
   std::uint16_t epoch;
@@ -44,7 +44,7 @@ inline SlotTrailer* trailer_of(std::byte* slot, std::uint32_t stride) {
 // Completes a slot of the staging ring whose payload is already in place.
 inline void seal_slot(std::byte* slot, std::uint32_t stride, const SlotFill& fill) {
   SlotTrailer trailer{0,          fill.grant, fill.bytes,       static_cast<std::uint8_t>(fill.kind),
-                      fill.marks, fill.epoch, fill.position + 1};
+                      fill.marks, fill.epoch, fill.commit};
   if (fill.checked) trailer.check = slot_check(slot + payload_offset(stride, fill.bytes), trailer);
   std::memcpy(trailer_of(slot, stride), &trailer, sizeof trailer);
 }

@@ -35,9 +35,17 @@ struct SlotTrailer {
   std::uint8_t kind;     // SlotKind
   std::uint8_t marks;    // kMarkFirst | kMarkLast
   std::uint16_t epoch;   // low half of the number of the ring in use, from 0
-  std::uint64_t commit;  // position + 1: unique per channel and direction, never 0
+  std::uint64_t commit;  // commit_word(): unique per channel and direction, never 0
 };
 static_assert(sizeof(SlotTrailer) == 24 && offsetof(SlotTrailer, commit) == 16);
+
+// The low 56 bits are position + 1. The top byte, the last to be placed, counts laps of the ring from 1
+// to 255 and round again, so it differs from what the lap before left there: on a fabric that places
+// bytes in order the word is there only when all of it is. (A low byte alone would do for
+// positions below 256, whose other bytes are 0 in every lap.)
+constexpr std::uint64_t commit_word(std::uint64_t position, std::uint64_t lap) {
+  return ((position + 1) & 0x00ff'ffff'ffff'ffffu) | (lap % 255 + 1) << 56;
+}
 
 inline constexpr std::uint32_t kSlotAlign = 8;
 inline constexpr std::uint32_t kTrailerBytes = sizeof(SlotTrailer);

@@ -28,13 +28,6 @@ static int error_class(bufenlarge_status_t status)
     return MPI_ERR_INTERN;
 }
 
-/* MPICH extracts the texts it uses from its sources, and knows a class by the name errclass. */
-static int push_line(int mpi_errno, int errclass, const char *line)
-{
-    return MPIR_Err_create_code(mpi_errno, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass,
-                                "**bufenlarge", "**bufenlarge %s", line);
-}
-
 /* An error code with this text. A text that is too long for one line of the error stack takes
  * several; the stack prints the youngest first, so they are made from the end. */
 int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
@@ -55,7 +48,9 @@ int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
         char line[LINE_BYTES + 1];
         const size_t end = i + 1 < lines ? begin[i + 1] : bytes;
         snprintf(line, sizeof(line), "%.*s", (int) (end - begin[i]), text + begin[i]);
-        mpi_errno = push_line(mpi_errno, errclass, line);
+        /* MPICH's extractor of texts wants the class to have this name. */
+        mpi_errno = MPIR_Err_create_code(mpi_errno, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                         errclass, "**bufenlarge", "**bufenlarge %s", line);
     }
     return mpi_errno;
 }

@@ -42,11 +42,12 @@ TEST_CASE("a write that fails is a lost peer", "[channel][fail]") {
   Solo solo;
   solo.connect();
   solo.port.rule = [](const FakePort::Write&) { return WriteResult::kFailed; };
-  CHECK(solo.send({8}) == Sent{Status::kPeerFailed, 0});
+  CHECK(solo.send({8}).status == Status::kPeerFailed);
   solo.rounds(2);
   REQUIRE(solo.upper.failures.size() == 1);
   CHECK(solo.upper.failures[0].status == Status::kPeerFailed);
   CHECK(solo.channel().registered_bytes() == 0);
+  CHECK(solo.send({8}) == Sent{Status::kPeerFailed, 0});
 }
 
 TEST_CASE("a word that cannot be written is a lost peer, too", "[channel][fail]") {
@@ -106,7 +107,7 @@ TEST_CASE("a channel that fails inside of deliver keeps the delivered bytes read
   solo.upper.on_piece = [&](const UpperLog::Piece&) {
     if (++pieces > 1) return;
     solo.port.rule = [](const FakePort::Write&) { return WriteResult::kFailed; };
-    CHECK(solo.send({100}) == Sent{Status::kPeerFailed, 0});
+    CHECK(solo.send({100}).status == Status::kPeerFailed);
     CHECK(solo.channel().registered_bytes() == 2 * 8192);  // not under the callback that reads it
   };
   peer.send(pattern(200));

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// The C interface's own duties: arguments, messages, names, statistics.
+#include <catch2/catch.hpp>
+
+#include <arpa/inet.h>
+
+#include <cstring>
+#include <string>
+
+#include "bufenlarge.h"
+#include "fabric/job.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+void ignore_piece(void*, uint32_t, const void*, size_t, unsigned) {}
+void ignore_failure(void*, uint32_t, bufenlarge_status_t, const char*) {}
+
+bufenlarge_context_config_t config(const bufenlarge_options_t* options) {
+  return {options, 0, 2, 7, ignore_piece, ignore_failure, nullptr};
+}
+
+TEST_CASE("every status has its name, and an unknown one a text", "[c_api]") {
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_OK)) == "BUFENLARGE_OK");
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_ERR_OPTION)) == "BUFENLARGE_ERR_OPTION");
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_ERR_FABRIC)) == "BUFENLARGE_ERR_FABRIC");
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_ERR_MEMORY)) == "BUFENLARGE_ERR_MEMORY");
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_ERR_PEER)) == "BUFENLARGE_ERR_PEER");
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_ERR_PROTOCOL)) == "BUFENLARGE_ERR_PROTOCOL");
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_ERR_TIMEOUT)) == "BUFENLARGE_ERR_TIMEOUT");
+  CHECK(std::string(bufenlarge_status_name(BUFENLARGE_ERR_ARGUMENT)) == "BUFENLARGE_ERR_ARGUMENT");
+  CHECK_FALSE(std::string(bufenlarge_status_name(static_cast<bufenlarge_status_t>(7))).empty());
+}
+
+TEST_CASE("the version names the wire version", "[c_api]") {
+  CHECK_THAT(bufenlarge_version(), Contains("(wire " + std::to_string(BUFENLARGE_WIRE_VERSION) + ")"));
+}
+
+TEST_CASE("knobs can be listed, and an index beyond is an empty name", "[c_api]") {
+  CHECK(bufenlarge_knob_count() == 12);
+  CHECK(std::string(bufenlarge_knob_name(0)) == "PHASES");
+  CHECK(std::string(bufenlarge_knob_name(bufenlarge_knob_count())).empty());
+}
+
+TEST_CASE("a wrong knob is an option error whose text is cut to fit and ends with NUL", "[c_api]") {
+  const Options options(bufenlarge_options_create());
+  REQUIRE(options);
+  char message[BUFENLARGE_MESSAGE_BYTES];
+  CHECK(bufenlarge_options_set(options.get(), "SLOTS", "0", message, sizeof message) == BUFENLARGE_ERR_OPTION);
+  CHECK_THAT(message, Contains("SLOTS") && Contains("'0'") && Contains("4096"));
+  CHECK(bufenlarge_options_set(options.get(), "NOSUCH", "1", message, sizeof message) == BUFENLARGE_ERR_OPTION);
+  CHECK_THAT(message, Contains("NOSUCH"));
+  char little[8];
+  std::memset(little, 'x', sizeof little);
+  CHECK(bufenlarge_options_set(options.get(), "SLOTS", "0", little, sizeof little) == BUFENLARGE_ERR_OPTION);
+  CHECK(std::strlen(little) == 7);
+  CHECK(bufenlarge_options_set(options.get(), "SLOTS", "0", nullptr, 0) == BUFENLARGE_ERR_OPTION);
+}
+
+TEST_CASE("a value of NULL or nothing keeps the default", "[c_api]") {
+  const Options options(bufenlarge_options_create());
+  CHECK(bufenlarge_options_set(options.get(), "SLOTS", nullptr, nullptr, 0) == BUFENLARGE_OK);
+  CHECK(bufenlarge_options_set(options.get(), "SLOTS", "", nullptr, 0) == BUFENLARGE_OK);
+  CHECK(bufenlarge_options_check(options.get(), nullptr, 0) == BUFENLARGE_OK);
+}
+
+TEST_CASE("knobs that do not fit each other are found by check and by open", "[c_api]") {
+  const Options options = make_options({{"SLOTS", "1,2,3"}});
+  char message[BUFENLARGE_MESSAGE_BYTES] = "";
+  CHECK(bufenlarge_options_check(options.get(), message, sizeof message) == BUFENLARGE_ERR_OPTION);
+  CHECK_THAT(message, Contains("SLOTS='1,2,3'"));
+  bufenlarge_context_t* context = reinterpret_cast<bufenlarge_context_t*>(1);
+  const auto wrong = config(options.get());
+  message[0] = '\0';
+  CHECK(bufenlarge_context_open(&wrong, &context, message, sizeof message) == BUFENLARGE_ERR_OPTION);
+  CHECK(context == nullptr);
+  CHECK_THAT(message, Contains("SLOTS='1,2,3'"));
+}
+
+TEST_CASE("the knobs of the upper layer are handed out", "[c_api]") {
+  const Options defaults(bufenlarge_options_create());
+  CHECK(bufenlarge_options_summary(defaults.get()) == 0);
+  CHECK(std::string(bufenlarge_options_summary_file(defaults.get())).empty());
+  CHECK(bufenlarge_options_yield_after(defaults.get()) == 32);
+  const Options on = make_options({{"SUMMARY", "on"}, {"YIELD_AFTER", "5"}});
+  CHECK(bufenlarge_options_summary(on.get()) == 1);
+  CHECK(bufenlarge_options_yield_after(on.get()) == 5);
+  const Options file = make_options({{"SUMMARY_FILE", "x.json"}});
+  CHECK(bufenlarge_options_summary(file.get()) == 1);  // setting it turns the summary on
+  CHECK(std::string(bufenlarge_options_summary_file(file.get())) == "x.json");
+}
+
+TEST_CASE("a context needs a rank in range and both callbacks", "[c_api]") {
+  const Options options = make_options({});
+  const auto refused = [&](auto change) {
+    bufenlarge_context_config_t wrong = config(options.get());
+    change(wrong);
+    bufenlarge_context_t* context = reinterpret_cast<bufenlarge_context_t*>(1);
+    char message[BUFENLARGE_MESSAGE_BYTES] = "";
+    const auto status = bufenlarge_context_open(&wrong, &context, message, sizeof message);
+    CHECK(context == nullptr);
+    CHECK(std::strlen(message) > 5);
+    return status == BUFENLARGE_ERR_ARGUMENT;
+  };
+  CHECK(refused([](auto& wrong) { wrong.rank = 2; }));
+  CHECK(refused([](auto& wrong) { wrong.size = 0; }));
+  CHECK(refused([](auto& wrong) { wrong.deliver = nullptr; }));
+  CHECK(refused([](auto& wrong) { wrong.failed = nullptr; }));
+}
+
+TEST_CASE("NULL options are the defaults", "[c_api]") {
+  bufenlarge_context_t* context = nullptr;
+  char message[BUFENLARGE_MESSAGE_BYTES] = "";
+  const auto defaults = config(nullptr);
+  const auto status = bufenlarge_context_open(&defaults, &context, message, sizeof message);
+  INFO(message);
+  REQUIRE(status == BUFENLARGE_OK);
+  bufenlarge_context_close(context);
+}
+
+TEST_CASE("what is NULL may be closed and destroyed", "[c_api]") {
+  bufenlarge_context_close(nullptr);
+  bufenlarge_options_destroy(nullptr);
+  SUCCEED("it did not crash");
+}
+
+TEST_CASE("a fabric that is not there is a fabric error that says what was tried", "[c_api]") {
+  for (const auto& [name, value] : {std::pair("PROVIDER", "verbs"), std::pair("INTERFACE", "nosuch0")}) {
+    const Options options = make_options({{name, value}});
+    bufenlarge_context_t* context = nullptr;
+    char message[BUFENLARGE_MESSAGE_BYTES] = "";
+    const auto wanted = config(options.get());
+    CHECK(bufenlarge_context_open(&wanted, &context, message, sizeof message) == BUFENLARGE_ERR_FABRIC);
+    CHECK(context == nullptr);
+    CHECK_THAT(message, Contains(name) && Contains(value));
+  }
+}
+
+TEST_CASE("cards must be as many as there are processes", "[c_api]") {
+  Process process({}, 0, 2, 7);
+  const Bytes cards(3 * BUFENLARGE_CARD_BYTES);
+  CHECK(bufenlarge_context_set_cards(process.context(), cards.data(), 1) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_set_cards(process.context(), cards.data(), 3) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_set_cards(process.context(), cards.data(), 2) == BUFENLARGE_OK);
+}
+
+TEST_CASE("a card is the address that the statistics print", "[c_api]") {
+  Process process({}, 0, 2, 7);
+  const bufenlarge_context_stats_t stats = process.stats();
+  CHECK_THAT(stats.address, Catch::Matchers::StartsWith("127.0.0.1:"));
+  sockaddr_in card;
+  std::memcpy(&card, process.card.data(), sizeof card);
+  CHECK(std::string(stats.address) == "127.0.0.1:" + std::to_string(ntohs(card.sin_port)));
+}
+
+TEST_CASE("a channel is the same on each call, and there is none out of range", "[c_api]") {
+  Job job(2);
+  CHECK(job[0].channel(1) != nullptr);
+  CHECK(job[0].channel(1) == job[0].channel(1));
+  CHECK(job[0].channel(2) == nullptr);
+  CHECK(job[0].channel(UINT32_MAX) == nullptr);
+  CHECK(std::string(bufenlarge_channel_error(job[0].channel(1))).empty());
+}
+
+TEST_CASE("a channel to oneself is a loopback", "[c_api][loopback]") {
+  Job job(2);
+  const Vector vector({100'000, 0, 7});
+  CHECK(job[0].send(0, vector.all()) == 100'007);
+  CHECK(job[0].last_status == BUFENLARGE_OK);
+  CHECK(job[0].messages[0].empty());
+  REQUIRE(job.until([&] { return job[0].messages[0].size() == 1; }));
+  CHECK(job[0].messages[0][0] == vector.bytes());
+  CHECK(std::string(bufenlarge_channel_error(job[0].channel(0))).empty());
+}
+
+TEST_CASE("statistics of a channel that is not there are none, and leave the place alone", "[c_api]") {
+  Job job(2);
+  bufenlarge_channel_stats_t stats;
+  std::memset(&stats, 0x5a, sizeof stats);
+  const bufenlarge_channel_stats_t before = stats;
+  CHECK(bufenlarge_context_channel_stats(job[0].context(), 1, &stats) == 0);
+  CHECK(bufenlarge_context_channel_stats(job[0].context(), 0, &stats) == 0);
+  CHECK(bufenlarge_context_channel_stats(job[0].context(), 9, &stats) == 0);
+  CHECK(std::memcmp(&stats, &before, sizeof stats) == 0);
+}
+
+TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10]") {
+  Job job(3);
+  REQUIRE(job[0].channel(1) != nullptr);
+  // Expect: known, not connected
+  bufenlarge_channel_stats_t stats = job[0].stats(1);
+  CHECK(stats.peer == 1);
+  CHECK(stats.connected == 0);
+  CHECK(stats.send.slot_bytes == 0);
+  CHECK(stats.registered_bytes == 0);
+  CHECK(job[0].stats().registrations == 0);
+  // event
+  job.send(0, 1, Vector({100}));
+  job.send(1, 0, Vector({60, 40}));
+  // Expect: 16 KiB in both directions
+  stats = job[0].stats(1);
+  CHECK(stats.connected == 1);
+  CHECK(stats.send.phase == 0);
+  CHECK(stats.send.slot_bytes == 512);
+  CHECK(stats.send.slots == 16);
+  CHECK(stats.send.messages == 1);
+  CHECK(stats.send.bytes == 100);
+  CHECK(stats.receive.messages == 1);
+  CHECK(stats.receive.bytes == 100);
+  CHECK(stats.registered_bytes == 16 * 1024);
+  // event: rank 0's direction grows
+  job.send(0, 1, Vector({5000}));
+  // Expect
+  stats = job[0].stats(1);
+  CHECK(stats.send.phase == 1);
+  CHECK(stats.send.slot_bytes == 8192);
+  CHECK(stats.send.enlargements == 1);
+  CHECK(stats.send.refused == 0);
+  CHECK(stats.send.requests_repeated == 0);
+  CHECK(stats.send.acks_rejected == 0);
+  CHECK(stats.send.bytes == 5100);
+  CHECK(stats.send.bytes_in_phase[0] == 100);
+  CHECK(stats.send.bytes_in_phase[1] == 5000);
+  CHECK(stats.receive.phase == 0);
+  CHECK(stats.registered_bytes == (8 + 128) * 1024);
+  CHECK(stats.registered_bytes_max == (8 + 128) * 1024);
+  CHECK(job[1].stats(0).receive.phase == 1);
+  CHECK(job[1].stats(0).receive.enlargements == 1);
+  CHECK(job[1].stats(0).send.phase == 0);
+  // Expect: what the context counts is that and a page of control blocks
+  const bufenlarge_context_stats_t all = job[0].stats();
+  CHECK(all.channels == 1);
+  CHECK(all.channels_failed == 0);
+  CHECK(all.registered_bytes == (4 + 8 + 128) * 1024);
+  CHECK(all.registrations == 4);
+  CHECK(all.deregistrations == 1);
+  CHECK(std::string(all.provider) == "tcp");
+  CHECK(std::string(all.protocol) == "FI_PROTO_SOCK_TCP");
+  CHECK(std::string(all.interface_name) == "lo");
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// The port over a real libfabric: connections with private data, writes, what is lost.
+#include "fabric/fabric_port.h"
+
+#include <catch2/catch.hpp>
+
+#include "fabric/port_side.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+bool holds(const FabricPort::Region& region, std::size_t offset, const Bytes& bytes) {
+  return std::memcmp(region.data() + offset, bytes.data(), bytes.size()) == 0;
+}
+
+TEST_CASE("a connection carries private data both ways", "[fabric_port]") {
+  for (const std::size_t bytes : {1u, 16u, 52u, 55u}) {
+    Connected pair(pattern(bytes, 1), pattern(bytes, 2));
+    CHECK(pair.active.connected[0] == pattern(bytes, 2));
+    CHECK(pair.active.lost.empty());
+    CHECK(pair.passive.lost.empty());
+  }
+}
+
+TEST_CASE("a rejected attempt brings the reject's data", "[fabric_port]") {
+  PortSide active, passive;
+  const FabricPort::Link link = active.open(passive, pattern(52));
+  REQUIRE(link);
+  REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
+  passive.port.reject(passive.requests.front().request, pattern(16, 9));
+  REQUIRE(both_poll(active, passive, [&] { return !active.rejected.empty() || !active.lost.empty(); }));
+  CHECK(active.lost.empty());
+  REQUIRE(active.rejected.size() == 1);
+  CHECK(active.rejected[0] == pattern(16, 9));
+  CHECK(active.connected.empty());
+}
+
+TEST_CASE("a reject without data is a refusal", "[fabric_port]") {
+  PortSide active, passive;
+  const FabricPort::Link link = active.open(passive, pattern(52));
+  REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
+  passive.port.reject(passive.requests.front().request, {});
+  REQUIRE(both_poll(active, passive, [&] { return !active.rejected.empty() || !active.lost.empty(); }));
+  CHECK(active.rejected.empty());
+  CHECK_THAT(active.lost.at(0), Contains("refused"));
+}
+
+TEST_CASE("a port that nobody listens on refuses", "[fabric_port]") {
+  PortSide active;
+  sockaddr_in gone{};
+  {
+    const PortSide other;
+    gone = other.port.address();
+  }
+  const FabricPort::Link link = active.port.open(&gone, pattern(52), &active);
+  if (link) REQUIRE(comes_true([&] { return !active.lost.empty(); }, [&] { active.poll(); }));
+  if (link) CHECK_THAT(active.lost.at(0), Contains("refused"));
+  CHECK(active.connected.empty());
+}
+
+TEST_CASE("two attempts that cross are both seen, and either may be accepted", "[fabric_port][connect]") {
+  PortSide one, two;
+  FabricPort::Link from_one = one.open(two, pattern(52, 1));
+  FabricPort::Link from_two = two.open(one, pattern(52, 2));
+  REQUIRE(both_poll(one, two, [&] { return !one.requests.empty() && !two.requests.empty(); }));
+  one.port.reject(one.requests.front().request, pattern(16, 3));
+  const FabricPort::Link accepted = two.accept(pattern(52, 4));
+  REQUIRE(accepted);
+  REQUIRE(both_poll(one, two, [&] { return !one.connected.empty() && !two.connected.empty() && !two.rejected.empty(); }));
+  CHECK(one.connected[0] == pattern(52, 4));
+  CHECK(two.rejected[0] == pattern(16, 3));
+}
+
+TEST_CASE("a write lands where it was told to, small ones copied, large ones with a completion", "[fabric_port][E12]") {
+  Connected pair;
+  const FabricPort::Region target = pair.passive.port.allocate(1 << 20);
+  const FabricPort::Region source = pair.active.port.allocate(1 << 20);
+  std::uint32_t seed = 10;
+  for (const std::size_t bytes : {1u, 8u, 16u, 64u, 128u, 129u, 512u, 4096u, 100'000u, 1u << 20}) {
+    const Bytes data = pattern(bytes, ++seed);
+    std::memcpy(source.data(), data.data(), bytes);
+    const std::size_t offset = ((1 << 20) - bytes) / 2;
+    const unsigned before = pair.active.written;
+    const WriteResult result = pair.active.port.write(pair.from, source, source.data(), bytes,
+                                                      target.remote_address() + offset, target.remote_key());
+    INFO(bytes << " bytes");
+    REQUIRE((result == WriteResult::kCopied || result == WriteResult::kPosted));
+    if (bytes <= kInlineBytes) CHECK(result == WriteResult::kCopied);
+    const unsigned more = result == WriteResult::kPosted ? 1 : 0;
+    REQUIRE(both_poll(pair.active, pair.passive,
+                      [&] { return pair.active.written == before + more && holds(target, offset, data); }));
+  }
+}
+
+TEST_CASE("writes of one link land in the order they were posted in", "[fabric_port]") {
+  Connected pair;
+  const FabricPort::Region target = pair.passive.port.allocate(4096);
+  const FabricPort::Region source = pair.active.port.allocate(4096 * 64);
+  auto* counter = reinterpret_cast<std::uint64_t*>(target.data());
+  std::uint64_t seen = 0;
+  constexpr std::uint64_t kWrites = 2000;
+  std::uint64_t posted = 0;
+  bool in_order = true;
+  REQUIRE(both_poll(pair.active, pair.passive, [&] {
+    while (posted < kWrites && posted - pair.active.written < kWritesInFlightMax) {
+      std::byte* slot = source.data() + (posted % 64) * 4096;
+      const std::uint64_t value = posted + 1;
+      std::memcpy(slot, &value, sizeof value);
+      if (pair.active.port.write(pair.from, source, slot, 256, target.remote_address(), target.remote_key()) !=
+          WriteResult::kPosted)
+        break;
+      ++posted;
+    }
+    const std::uint64_t now = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+    in_order = in_order && now >= seen;
+    seen = now;
+    return seen == kWrites;
+  }));
+  CHECK(in_order);
+  REQUIRE(both_poll(pair.active, pair.passive, [&] { return pair.active.written == kWrites; }));
+}
+
+TEST_CASE("a write to a region that is gone does not land, not even in one that took its place", "[fabric_port][E7]") {
+  Connected pair;
+  FabricPort::Region target = pair.passive.port.allocate(8192);
+  const std::uint64_t address = target.remote_address();
+  const std::uint32_t key = target.remote_key();
+  const FabricPort::Region source = pair.active.port.allocate(8192);
+  std::fill_n(source.data(), 8192, std::byte{0x77});
+  target = FabricPort::Region();
+  target = pair.passive.port.allocate(8192);
+  CHECK(target.remote_key() != key);
+  (void)pair.active.port.write(pair.from, source, source.data(), 4096, address, key);
+  // Expect: the connection breaks; the time is enough for the bytes to have come
+  REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.active.lost.empty() || !pair.passive.lost.empty(); }));
+  (void)comes_true([] { return false; }, [&] { pair.active.poll(), pair.passive.poll(); }, std::chrono::milliseconds(100));
+  CHECK(std::all_of(target.data(), target.data() + 8192, [](std::byte one) { return one == std::byte{0}; }));
+}
+
+TEST_CASE("a peer that closes its link is lost, and its memory need not be there", "[fabric_port]") {
+  Connected pair;
+  pair.to = FabricPort::Link();
+  REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.active.lost.empty(); }));
+  CHECK(pair.passive.lost.empty());  // closed here: no events of it any more
+}
+
+TEST_CASE("a port that goes away takes its connections along", "[fabric_port]") {
+  PortSide active;
+  FabricPort::Link from;
+  {
+    PortSide passive;
+    from = active.open(passive, pattern(52));
+    REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
+    const FabricPort::Link to = passive.accept(pattern(52));
+    REQUIRE(both_poll(active, passive, [&] { return !active.connected.empty() && !passive.connected.empty(); }));
+  }
+  REQUIRE(comes_true([&] { return !active.lost.empty(); }, [&] { active.poll(); }));
+}
+
+TEST_CASE("a closed link tells nothing more, not even its completions", "[fabric_port]") {
+  Connected pair;
+  const FabricPort::Region target = pair.passive.port.allocate(1 << 20);
+  const FabricPort::Region source = pair.active.port.allocate(1 << 20);
+  for (int i = 0; i < 8; ++i)
+    CHECK(pair.active.port.write(pair.from, source, source.data(), 1 << 17, target.remote_address(),
+                                 target.remote_key()) == WriteResult::kPosted);
+  const unsigned before = pair.active.written;
+  pair.from = FabricPort::Link();
+  REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.passive.lost.empty(); }));
+  CHECK(pair.active.written == before);
+  CHECK(pair.active.lost.empty());
+}
+
+TEST_CASE("writing on no link, or after the peer is gone, fails without waiting", "[fabric_port]") {
+  Connected pair;
+  const FabricPort::Region source = pair.active.port.allocate(4096);
+  FabricPort::Link none;
+  CHECK(pair.active.port.write(none, source, source.data(), 8, 0, 1) == WriteResult::kFailed);
+  pair.to = FabricPort::Link();
+  REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.active.lost.empty(); }));
+  CHECK(pair.active.port.write(pair.from, source, source.data(), 8, 0, 1) != WriteResult::kPosted);
+}
+
+TEST_CASE("hundreds of connections of one port come and go, and nothing is left registered", "[fabric_port]") {
+  PortSide one, two;
+  for (int round = 0; round < 100; ++round) {
+    const FabricPort::Region region = one.port.allocate(8192);
+    const FabricPort::Link from = one.open(two, pattern(52));
+    REQUIRE(from);
+    REQUIRE(both_poll(one, two, [&] { return !two.requests.empty(); }));
+    const FabricPort::Link to = two.accept(pattern(52));
+    const auto count = static_cast<std::size_t>(round) + 1;
+    REQUIRE(both_poll(one, two, [&] { return one.connected.size() == count && two.connected.size() == count; }));
+  }
+  CHECK(one.port.registrations().bytes == 0);
+  CHECK(one.port.registrations().deregistrations == 100);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

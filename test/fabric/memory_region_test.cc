@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "fabric/memory_region.h"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "fabric/port_side.h"
+
+namespace bufenlarge::test {
+namespace {
+
+// Is any byte of the range mapped into this process?
+bool mapped(const void* begin, std::size_t bytes) {
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  std::ifstream maps("/proc/self/maps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long low = 0, high = 0;
+    REQUIRE(std::sscanf(line.c_str(), "%lx-%lx", &low, &high) == 2);
+    found = found || (low < from + bytes && from < high);
+  }
+  return found;
+}
+
+TEST_CASE("a region is whole pages, zeroed, and counted while it is registered", "[memory_region][E1]") {
+  FabricPort port({ProviderChoice::kTcp, "lo"});
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const RegistrationCounters& counters = port.registrations();
+  const std::uint64_t before = counters.registrations;
+  {
+    const MemoryRegion small = port.allocate(100);
+    CHECK(small.bytes() == page);
+    CHECK(reinterpret_cast<std::uintptr_t>(small.data()) % page == 0);
+    CHECK(std::all_of(small.data(), small.data() + page, [](std::byte one) { return one == std::byte{0}; }));
+    const MemoryRegion large = port.allocate(page + 1);
+    CHECK(large.bytes() == 2 * page);
+    CHECK(small.remote_key() != large.remote_key());
+    CHECK(counters.bytes == 3 * page);
+    CHECK(counters.registrations == before + 2);
+    CHECK(counters.deregistrations == 0);
+  }
+  CHECK(counters.bytes == 0);
+  CHECK(counters.bytes_max == 3 * page);
+  CHECK(counters.deregistrations == 2);
+}
+
+TEST_CASE("a region that is destroyed is unmapped: its pages are the system's again", "[memory_region][E7][E9]") {
+  FabricPort port({ProviderChoice::kTcp, "lo"});
+  const std::byte* where = nullptr;
+  {
+    MemoryRegion region = port.allocate(1 << 20);
+    where = region.data();
+    std::fill_n(region.data(), region.bytes(), std::byte{1});
+    CHECK(mapped(where, 1 << 20));
+  }
+  CHECK_FALSE(mapped(where, 1 << 20));
+}
+
+TEST_CASE("a region moves with its counters, and is given back once", "[memory_region]") {
+  FabricPort port({ProviderChoice::kTcp, "lo"});
+  MemoryRegion first = port.allocate(4096);
+  const std::byte* where = first.data();
+  MemoryRegion second = std::move(first);
+  CHECK(first.data() == nullptr);
+  CHECK(second.data() == where);
+  CHECK(port.registrations().deregistrations == 0);
+  second = port.allocate(8192);  // gives the first one back
+  CHECK(port.registrations().deregistrations == 1);
+  CHECK_FALSE(mapped(where, 4096));
+  CHECK(port.registrations().bytes == 8192);
+  second = MemoryRegion();
+  CHECK(port.registrations().deregistrations == 2);
+  CHECK(port.registrations().bytes == 0);
+}
+
+TEST_CASE("memory that cannot be had is an empty region, and counts nothing", "[memory_region]") {
+  FabricPort port({ProviderChoice::kTcp, "lo"});
+  const MemoryRegion none = port.allocate(std::size_t{1} << 60);
+  CHECK(none.bytes() == 0);
+  CHECK(none.data() == nullptr);
+  CHECK(port.registrations().registrations == 0);
+  CHECK(port.allocate(4096).bytes() == 4096);
+}
+
+TEST_CASE("keys are never used again", "[memory_region][E7]") {
+  FabricPort port({ProviderChoice::kTcp, "lo"});
+  std::set<std::uint32_t> keys;
+  for (int i = 0; i < 1000; ++i) keys.insert(port.allocate(4096).remote_key());
+  CHECK(keys.size() == 1000);
+  CHECK(port.registrations().deregistrations == 1000);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// A FabricPort on the loopback interface whose events are written down; links and requests are the
+// test's to answer.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric_port.h"
+#include "fabric/patience.h"
+#include "support/builders.h"
+
+namespace bufenlarge::test {
+
+class PortSide {
+ public:
+  PortSide() : port({ProviderChoice::kTcp, "lo"}) {}
+  PortSide(const PortSide&) = delete;
+  PortSide& operator=(const PortSide&) = delete;
+
+  struct Incoming {
+    FabricPort::Request request;
+    Bytes data;
+  };
+
+  // ---- events, as FabricPort calls them; `user` is not looked at: one link at a time
+  void on_written(void*) { ++written; }
+  void on_lost(void*, std::string_view why) { lost.emplace_back(why); }
+  void on_connected(void*, std::span<const std::byte> data) { connected.emplace_back(data.begin(), data.end()); }
+  void on_rejected(void*, std::span<const std::byte> data) { rejected.emplace_back(data.begin(), data.end()); }
+  void on_request(FabricPort::Request& request, std::span<const std::byte> data) {
+    requests.push_back({std::move(request), Bytes(data.begin(), data.end())});
+  }
+
+  void poll() {
+    port.poll(*this);
+    port.poll_events(*this);
+  }
+  [[nodiscard]] FabricPort::Link open(const PortSide& to, const Bytes& data) {
+    return port.open(&to.port.address(), data, this);
+  }
+  [[nodiscard]] FabricPort::Link accept(const Bytes& data) {
+    Incoming incoming = std::move(requests.front());
+    requests.pop_front();
+    return port.accept(incoming.request, data, this);
+  }
+
+  FabricPort port;
+  unsigned written = 0;
+  std::vector<std::string> lost;
+  std::vector<Bytes> connected;
+  std::vector<Bytes> rejected;
+  std::deque<Incoming> requests;
+};
+
+// Both sides' events, until something comes true.
+template <class Done>
+bool both_poll(PortSide& one, PortSide& two, Done done) {
+  return comes_true(done, [&] {
+    one.poll();
+    two.poll();
+  });
+}
+
+// Two sides with one connection.
+struct Connected {
+  PortSide active, passive;
+  FabricPort::Link from, to;
+  explicit Connected(const Bytes& ask = pattern(52, 1), const Bytes& answer = pattern(52, 2)) {
+    from = active.open(passive, ask);
+    REQUIRE(from);
+    REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
+    CHECK(passive.requests.front().data == ask);
+    to = passive.accept(answer);
+    REQUIRE(to);
+    REQUIRE(both_poll(active, passive, [&] { return !active.connected.empty() && !passive.connected.empty(); }));
+  }
+};
+
+}  // namespace bufenlarge::test

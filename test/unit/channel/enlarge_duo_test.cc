@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// Both sides of an enlargement, the shipped code against itself.
+#include <catch2/catch.hpp>
+
+#include "protocol/words.h"
+#include "support/solo.h"
+
+namespace bufenlarge::test {
+namespace {
+
+TEST_CASE("one direction grows, the other stays small, and every byte arrives", "[channel][duo][E7][E9][E10]") {
+  Duo duo(settings(two_phases()));
+  duo.open();
+  const Vector large({5000, 10});
+  duo.send_all(0, large);
+  duo.settle();
+  CHECK(duo.side[1].messages().back() == large.bytes());
+  CHECK(duo.side[0].channel().send_phase() == 1);
+  CHECK(duo.side[0].channel().receive_phase() == 0);
+  CHECK(duo.side[1].channel().receive_phase() == 1);
+  CHECK(duo.side[1].channel().send_phase() == 0);
+  CHECK(duo.side[0].channel().registered_bytes() == 8192 + 131072);
+  CHECK(duo.side[1].channel().registered_bytes() == 8192 + 131072);
+}
+
+TEST_CASE("the channel stays large: a second large message asks for nothing", "[channel][duo]") {
+  Duo duo(settings(two_phases()));
+  duo.open();
+  for (int i = 0; i < 5; ++i) duo.send_all(0, Vector({5000}));
+  duo.settle();
+  CHECK(duo.side[0].channel().sent().enlargements == 1);
+  CHECK(duo.side[1].channel().received().enlargements == 1);
+  CHECK(duo.side[1].messages().size() == 6);
+}
+
+TEST_CASE("both directions may grow at once", "[channel][duo]") {
+  for (const std::uint32_t slots : {1u, 2u, 16u}) {
+    Duo duo(settings(phases({{512, slots}, {8192, slots}})));
+    duo.open();
+    const Vector there({6000}, 1);
+    const Vector back({7000}, 2);
+    // event: both ask before either reads
+    (void)send(duo.side[0].channel(), there.all());
+    (void)send(duo.side[1].channel(), back.all());
+    duo.send_all(0, there);
+    duo.send_all(1, back);
+    duo.settle();
+    INFO(slots << " slots");
+    CHECK(duo.side[1].messages().back() == there.bytes());
+    CHECK(duo.side[0].messages().back() == back.bytes());
+    for (auto& side : duo.side) {
+      CHECK(side.channel().send_phase() == 1);
+      CHECK(side.channel().receive_phase() == 1);
+      CHECK(side.channel().registered_bytes() == 2 * slots * 8192);
+    }
+  }
+}
+
+TEST_CASE("three and more phases are gone through by data that grows, in each direction by itself", "[channel][duo][E11]") {
+  const PhaseTable five = phases({{64, 3}, {128, 3}, {256, 3}, {512, 3}, {1024, 3}});
+  Duo duo(settings(five));
+  duo.open();
+  for (std::uint8_t phase = 1; phase < five.count; ++phase) {
+    const Vector vector({five.at(phase).capacity()}, phase);
+    duo.send_all(0, vector);
+    duo.settle();
+    CHECK(duo.side[1].messages().back() == vector.bytes());
+    CHECK(duo.side[0].channel().send_phase() == phase);
+    CHECK(duo.side[1].channel().receive_phase() == phase);
+    CHECK(duo.side[1].channel().send_phase() == 0);
+    CHECK(duo.side[0].channel().sent().enlargements == phase);
+  }
+  duo.send_all(1, Vector({1000}));
+  duo.settle();
+  CHECK(duo.side[1].channel().send_phase() == 4);
+  CHECK(duo.side[1].channel().sent().enlargements == 1);
+}
+
+TEST_CASE("a message that is partly sent when its channel has to grow arrives whole", "[channel][duo][E4]") {
+  Duo duo(settings(three_phases()));
+  duo.open();
+  const Vector vector({50, 60, 400, 30, 1500, 10, 9000, 5});
+  duo.send_all(0, vector);
+  duo.settle();
+  CHECK(duo.side[1].messages().back() == vector.bytes());
+  CHECK(duo.side[0].channel().sent().enlargements == 2);
+}
+
+TEST_CASE("no payload ever travels between the request and the acknowledgement", "[channel][duo][E6][E8]") {
+  Duo duo(settings(two_phases()));
+  duo.open();
+  bool asked = false;
+  std::size_t too_early = 0;
+  duo.side[0].port.rule = [&](const FakePort::Write& write) -> std::optional<WriteResult> {
+    const auto* trailer = reinterpret_cast<const SlotTrailer*>(write.bytes.data() + write.bytes.size() - kTrailerBytes);
+    if (write.bytes.size() == 32 && trailer->kind == static_cast<std::uint8_t>(SlotKind::kEnlargeRequest)) asked = true;
+    else if (asked && duo.side[0].channel().send_phase() == 0) ++too_early;
+    return std::nullopt;
+  };
+  duo.send_all(0, Vector({300, 5000, 300}));
+  duo.settle();
+  CHECK(asked);
+  CHECK(too_early == 0);
+}
+
+TEST_CASE("an acknowledgement that is lost is asked for again, and the data arrives once", "[channel][duo][E8]") {
+  Duo duo(settings(two_phases()));
+  duo.open();
+  unsigned lost = 3;
+  duo.side[1].port.withholds = [&](const FakePort::Write& write) {
+    return write.bytes.size() == sizeof(EnlargeAck) && lost > 0 && lost-- > 0;
+  };
+  const Vector vector({5000});
+  CHECK(send(duo.side[0].channel(), vector.all()) == kNothingSent);
+  for (unsigned i = 0; i < 3; ++i) {
+    duo.rounds(5);
+    CHECK(duo.side[0].channel().enlarge_sender().repeats() == i);
+    duo.side[0].port.now += 32'000'000;
+  }
+  duo.rounds(5);
+  duo.send_all(0, vector);
+  duo.settle();
+  CHECK(duo.side[0].channel().enlarge_sender().repeats() == 3);
+  CHECK(duo.side[1].messages().size() == 2);
+  CHECK(duo.side[1].messages().back() == vector.bytes());
+  CHECK(duo.side[0].channel().sent().enlargements == 1);
+}
+
+TEST_CASE("an acknowledgement that comes after it was asked for again is taken, and the second does no harm", "[channel][duo][E8]") {
+  Duo duo(settings(three_phases()));
+  duo.open();
+  duo.side[1].port.withholds = [](const FakePort::Write& write) { return write.bytes.size() == sizeof(EnlargeAck); };
+  CHECK(send(duo.side[0].channel(), Vector({400}).all()) == kNothingSent);
+  duo.rounds(3);
+  duo.side[0].port.now += 1'000'000;
+  duo.rounds(3);
+  REQUIRE(duo.side[1].port.withheld.size() == 2);
+  duo.side[1].port.withholds = nullptr;
+  const auto land = [&](const FakePort::Write& write) { return duo.fabric.place(write.key, write.address, write.bytes); };
+  REQUIRE(land(duo.side[1].port.withheld[0]));
+  duo.rounds(2);
+  CHECK(duo.side[0].channel().send_phase() == 1);
+  REQUIRE(land(duo.side[1].port.withheld[1]));
+  duo.send_all(0, Vector({400}));
+  duo.send_all(0, Vector({2000}));
+  duo.settle();
+  CHECK(duo.side[0].channel().send_phase() == 2);
+  CHECK(duo.side[0].upper.failures.empty());
+  CHECK(duo.side[1].upper.failures.empty());
+}
+
+TEST_CASE("a receiver that cannot provide the ring: everything goes in pieces, nothing is lost", "[channel][duo]") {
+  for (const std::uint32_t slots : {1u, 3u, 16u}) {
+    Duo duo(settings(phases({{512, slots}, {8192, slots}})));
+    duo.open();
+    duo.side[1].port.refuses_memory = [&](std::size_t bytes) { return bytes == slots * 8192u; };
+    for (std::uint32_t n = 0; n < 4; ++n) {
+      const Vector vector({3000 + n, 20, 10'000}, n);
+      duo.send_all(0, vector);
+      duo.settle();
+      INFO(slots << " slots, message " << n);
+      CHECK(duo.side[1].messages().back() == vector.bytes());
+    }
+    CHECK(duo.side[0].channel().sent().refused == 1);
+    CHECK(duo.side[1].channel().received().refused == 1);
+    CHECK(duo.side[0].channel().send_phase() == 0);
+    CHECK(duo.side[0].upper.failures.empty());
+    // Expect: the other direction may still grow
+    duo.side[1].port.refuses_memory = nullptr;
+    duo.send_all(1, Vector({5000}));
+    duo.settle();
+    CHECK(duo.side[1].channel().send_phase() == 1);
+  }
+}
+
+TEST_CASE("what is registered is what is used: memory of small rings is gone after both have grown", "[channel][duo][E7][E9]") {
+  Duo duo(settings(two_phases()));
+  duo.open();
+  duo.send_all(0, Vector({5000}));
+  duo.send_all(1, Vector({5000}));
+  duo.settle();
+  for (auto& side : duo.side) {
+    std::size_t large = 0, small = 0;
+    for (const std::string& line : side.port.log) {
+      large += line == "allocate 131072";
+      small += line == "free 8192";
+    }
+    CHECK(large == 2);
+    CHECK(small == 2);
+  }
+}
+
+TEST_CASE("with checks, both directions and all phases work the same", "[channel][duo][E12]") {
+  Duo duo(settings(three_phases()));
+  duo.side[0].port.in_order = duo.side[1].port.in_order = false;
+  duo.open();
+  for (std::uint32_t n = 0; n < 20; ++n) {
+    const Vector vector({1 + n * n * 9}, n);
+    duo.send_all(n % 2, vector);
+    duo.settle();
+    CHECK(duo.side[1 - n % 2].messages().back() == vector.bytes());
+  }
+}
+
+// ---- E13: the two protocols of an upper layer, over small and over large buffers
+
+// Eager sends the data at once. Rendezvous sends a request with the size, waits for the answer, and then
+// sends the data; both answer and data are messages of the channel like any other.
+enum class Kind : unsigned char { kEager = 1, kRequest = 2, kAnswer = 3, kData = 4 };
+
+Bytes tagged(Kind kind, const Bytes& data) {
+  Bytes message(1 + data.size());
+  message[0] = static_cast<std::byte>(kind);
+  std::copy(data.begin(), data.end(), message.begin() + 1);
+  return message;
+}
+
+class Exchange {
+ public:
+  explicit Exchange(const ChannelSettings& how) : duo(how) { duo.open(); }
+
+  void eager(std::uint32_t from, const Bytes& data) { put(from, tagged(Kind::kEager, data)); }
+  void rendezvous(std::uint32_t from, const Bytes& data) {
+    const std::uint64_t size = data.size();
+    Bytes announced(sizeof size);
+    std::memcpy(announced.data(), &size, sizeof size);
+    put(from, tagged(Kind::kRequest, announced));
+    REQUIRE(last(1 - from)[0] == static_cast<std::byte>(Kind::kRequest));
+    put(1 - from, tagged(Kind::kAnswer, {}));
+    REQUIRE(last(from)[0] == static_cast<std::byte>(Kind::kAnswer));
+    put(from, tagged(Kind::kData, data));
+  }
+  Bytes received(std::uint32_t at) {
+    const Bytes& message = last(at);
+    return Bytes(message.begin() + 1, message.end());
+  }
+  std::uint8_t phase(std::uint32_t from) { return duo.side[from].channel().send_phase(); }
+  Duo duo;
+
+ private:
+  const Bytes& last(std::uint32_t at) { return duo.side[at].messages().back(); }
+  void put(std::uint32_t from, Bytes message) {
+    const iovec element{message.data(), message.size()};
+    std::size_t sent = 0;
+    for (unsigned tries = 0; sent < message.size(); ++tries) {
+      REQUIRE(tries < 100'000);
+      const iovec rest{static_cast<std::byte*>(element.iov_base) + sent, element.iov_len - sent};
+      sent += send(duo.side[from].channel(), std::span(&rest, 1)).bytes;
+      duo.rounds();
+    }
+    duo.settle();
+  }
+};
+
+TEST_CASE("eager and rendezvous work over small buffers, and over large ones", "[channel][duo][E13]") {
+  ChannelSettings off = settings(two_phases());
+  off.enlargement = false;
+  for (const bool large : {false, true}) {
+    Exchange exchange(large ? settings(two_phases()) : off);
+    INFO((large ? "large" : "small") << " buffers");
+    for (const std::size_t size : {1u, 100u, 487u, 488u, 5000u, 8000u, 100'000u}) {
+      const Bytes data = pattern(size, static_cast<std::uint32_t>(size));
+      exchange.eager(0, data);
+      CHECK(exchange.received(1) == data);
+      exchange.rendezvous(1, data);
+      CHECK(exchange.received(0) == data);
+    }
+    CHECK(exchange.phase(0) == (large ? 1 : 0));
+    CHECK(exchange.phase(1) == (large ? 1 : 0));
+  }
+}
+
+TEST_CASE("a rendezvous whose data is the first that does not fit grows the channel between answer and data", "[channel][duo][E13]") {
+  Exchange exchange(settings(two_phases()));
+  exchange.rendezvous(0, pattern(300));
+  CHECK(exchange.phase(0) == 0);
+  exchange.rendezvous(0, pattern(6000));
+  CHECK(exchange.received(1) == pattern(6000));
+  CHECK(exchange.phase(0) == 1);
+  CHECK(exchange.phase(1) == 0);  // the answer is small
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+#include "knobs.h"
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace bufenlarge::test {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+Knobs with(const Settings& changes) {
+  Knobs knobs;
+  for (const auto& [name, value] : changes) REQUIRE(knobs.set(name, value).empty());
+  return knobs;
+}
+
+ChannelSettings resolved(const Settings& changes) {
+  Knobs knobs = with(changes);
+  REQUIRE(knobs.resolve().empty());
+  return knobs.settings();
+}
+
+std::string unresolved(const Settings& changes) {
+  Knobs knobs = with(changes);
+  const std::string why = knobs.resolve();
+  CHECK_FALSE(why.empty());
+  return why;
+}
+
+TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"PHASES", "512,8192"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
+      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"INTERFACE", ""},     {"ACK_TIMEOUT", "1s"},
+      {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
+  REQUIRE(knobs().size() == rows.size());
+  const Knobs defaults;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(knobs()[i].name == rows[i].first);
+    CHECK(knobs()[i].default_text == rows[i].second);
+    CHECK(defaults.text(rows[i].first) == rows[i].second);
+    CHECK(std::string(knobs()[i].allowed).size() > 5);
+    CHECK(std::string(knobs()[i].meaning).size() > 20);
+  }
+}
+
+TEST_CASE("every default that is written down is one that may be set", "[knobs]") {
+  for (const Knob& knob : knobs()) {
+    Knobs fresh;
+    INFO(knob.name);
+    CHECK(fresh.set(knob.name, knob.default_text).empty());
+    CHECK(fresh.resolve().empty());
+  }
+}
+
+TEST_CASE("the defaults are 16 slots of 512 and of 8192 bytes: 16 and 256 KiB per peer, both directions", "[knobs][E1]") {
+  const ChannelSettings settings = resolved({});
+  REQUIRE(settings.phases.count == 2);
+  CHECK(2 * settings.phases.at(0).ring_bytes() == 16 * 1024);
+  CHECK(2 * settings.phases.at(1).ring_bytes() == 256 * 1024);
+  CHECK(settings.phases.at(0).threshold_bytes == 488);
+  CHECK(settings.phases.at(1).threshold_bytes == 8168);
+  CHECK(settings.enlargement);
+  CHECK(settings.vector_mode == VectorMode::kPartial);
+  CHECK(settings.ack_timeout_us == 1'000'000);
+  CHECK(settings.connect_timeout_us == 30'000'000);
+  const Knobs defaults;
+  CHECK(defaults.values().provider == ProviderChoice::kAuto);
+  CHECK(defaults.values().interface_name.empty());
+  CHECK_FALSE(defaults.values().summary);
+  CHECK(defaults.values().summary_file.empty());
+  CHECK(defaults.values().yield_after == 32);
+}
+
+// ---- what each knob takes
+
+TEST_CASE("small slots of 100 to 2,000 and large ones of 1,000 to 200,000 bytes may be set", "[knobs][E2]") {
+  for (const std::uint32_t small : {100u, 500u, 800u, 2000u}) {
+    for (const std::uint32_t large : {2008u, 5000u, 20'000u, 200'000u}) {
+      const ChannelSettings settings = resolved({{"PHASES", std::to_string(small) + "," + std::to_string(large)}});
+      CHECK(settings.phases.at(0).slot_bytes == small);
+      CHECK(settings.phases.at(1).slot_bytes == large);
+    }
+  }
+  CHECK(resolved({{"PHASES", "100,1000"}}).phases.at(1).slot_bytes == 1000);
+}
+
+TEST_CASE("one to eight phases may be set", "[knobs][E11]") {
+  const std::vector<std::string> lists{"64", "64,128", "64,128,256", "64,128,256,512,1024,2048,4096,8192"};
+  const std::vector<int> counts{1, 2, 3, 8};
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const ChannelSettings settings = resolved({{"PHASES", lists[i]}});
+    CHECK(static_cast<int>(settings.phases.count) == counts[i]);
+    CHECK(settings.phases.at(0).slot_bytes == 64);
+  }
+  CHECK(resolved({{"PHASES", "64,4194304"}, {"SLOTS", "1"}}).phases.at(1).slot_bytes == 4'194'304);
+}
+
+TEST_CASE("slots are one number for all phases or one for each", "[knobs][E2]") {
+  for (const auto& [text, first, second] :
+       {std::tuple("1", 1u, 1u), std::tuple("4096", 4096u, 4096u), std::tuple("32,4", 32u, 4u)}) {
+    const ChannelSettings settings = resolved({{"SLOTS", text}});
+    CHECK(settings.phases.at(0).slots == first);
+    CHECK(settings.phases.at(1).slots == second);
+  }
+}
+
+TEST_CASE("a threshold is a percentage of a slot's payload or bytes", "[knobs][E3]") {
+  const auto thresholds = [](const char* text) {
+    const ChannelSettings settings = resolved({{"THRESHOLD", text}});
+    return std::pair(settings.phases.at(0).threshold_bytes, settings.phases.at(1).threshold_bytes);
+  };
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  CHECK(thresholds("100%") == Pair{488, 8168});
+  CHECK(thresholds("80%") == Pair{390, 6534});
+  CHECK(thresholds("1%") == Pair{4, 81});
+  CHECK(thresholds("50%,100%") == Pair{244, 8168});
+  CHECK(thresholds("400") == Pair{400, 8168});   // bytes given alone are those of the first phase
+  CHECK(thresholds("488") == Pair{488, 8168});
+  CHECK(thresholds("300,4000") == Pair{300, 4000});
+  CHECK(thresholds("300,50%") == Pair{300, 4084});
+  CHECK(thresholds("1") == Pair{1, 8168});
+  CHECK(resolved({{"PHASES", "64"}, {"THRESHOLD", "1%"}}).phases.at(0).threshold_bytes == 1);  // not 0
+}
+
+TEST_CASE("switches are on or off", "[knobs]") {
+  for (const char* on : {"on", "1", "yes", "true"}) {
+    CHECK(with({{"ENLARGEMENT", on}}).values().enlargement);
+    CHECK(with({{"SUMMARY", on}}).values().summary);
+  }
+  for (const char* off : {"off", "0", "no", "false"}) {
+    CHECK_FALSE(resolved({{"ENLARGEMENT", off}}).enlargement);
+    CHECK_FALSE(with({{"SUMMARY", off}}).values().summary);
+  }
+}
+
+TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
+  CHECK(resolved({{"VECTOR", "whole"}}).vector_mode == VectorMode::kWhole);
+  CHECK(resolved({{"VECTOR", "partial"}}).vector_mode == VectorMode::kPartial);
+  CHECK(with({{"PROVIDER", "tcp"}}).values().provider == ProviderChoice::kTcp);
+  CHECK(with({{"PROVIDER", "verbs"}}).values().provider == ProviderChoice::kVerbs);
+  CHECK(with({{"PROVIDER", "auto"}}).values().provider == ProviderChoice::kAuto);
+  CHECK(with({{"INTERFACE", "eth0"}}).values().interface_name == "eth0");
+  CHECK(with({{"SUMMARY_FILE", "/some/where.json"}}).values().summary_file == "/some/where.json");
+  CHECK(with({{"YIELD_AFTER", "0"}}).values().yield_after == 0);
+  CHECK(with({{"YIELD_AFTER", "1000000"}}).values().yield_after == 1'000'000);
+}
+
+TEST_CASE("durations have a unit", "[knobs]") {
+  CHECK(resolved({{"ACK_TIMEOUT", "1000us"}}).ack_timeout_us == 1000);
+  CHECK(resolved({{"ACK_TIMEOUT", "1ms"}}).ack_timeout_us == 1000);
+  CHECK(resolved({{"ACK_TIMEOUT", "20ms"}}).ack_timeout_us == 20'000);
+  CHECK(resolved({{"ACK_TIMEOUT", "3600s"}}).ack_timeout_us == 3'600'000'000);
+  CHECK(resolved({{"CONNECT_TIMEOUT", "86400s"}}).connect_timeout_us == 86'400'000'000);
+}
+
+TEST_CASE("an empty value changes nothing", "[knobs]") {
+  for (const Knob& knob : knobs()) {
+    Knobs fresh;
+    CHECK(fresh.set(knob.name, "").empty());
+    CHECK(fresh.text(knob.name) == knob.default_text);
+  }
+}
+
+// ---- what is refused
+
+const std::map<std::string, std::vector<std::string>> kWrong{
+    {"PHASES", {"63", "4194305", "0", "-512", "512;8192", "512,,8192", ",512", "512,", "8192,512", "512,512", "x", "5k",
+                "512.0", "0x200", " 512", "512 ", "+512", "64,128,256,512,1024,2048,4096,8192,16384",
+                "99999999999999999999999"}},
+    {"SLOTS", {"0", "4097", "-1", "x", "16,", ",16", "16,,16", "1e3", "16 ", "1,1,1,1,1,1,1,1,1"}},
+    {"THRESHOLD", {"0", "0%", "101%", "%", "-5", "10%%", "x", "50 %", "4194305", "50%,", ",50%", "1.5%"}},
+    {"ENLARGEMENT", {"maybe", "On", "2", "on ", "enabled"}},
+    {"VECTOR", {"full", "Partial", "partial,whole"}},
+    {"PROVIDER", {"TCP", "tcp;ofi_rxm", "sockets", "verbs,tcp"}},
+    {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
+                     "18446744073709551s"}},
+    {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
+    {"SUMMARY", {"maybe", "2"}},
+    {"YIELD_AFTER", {"-1", "1000001", "x", "1,2"}},
+};
+
+TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, and changes nothing", "[knobs]") {
+  for (const Knob& knob : knobs()) {
+    const auto wrong = kWrong.find(knob.name);
+    if (wrong == kWrong.end()) continue;
+    for (const std::string& value : wrong->second) {
+      Knobs fresh;
+      const std::string why = fresh.set(knob.name, value);
+      INFO(knob.name << "=" << value);
+      CHECK_THAT(why, StartsWith("MPIR_CVAR_BUFENLARGE_" + std::string(knob.name) + "='" + value + "'"));
+      CHECK_THAT(why, Contains(knob.allowed));
+      CHECK(why.find('\n') == std::string::npos);
+      CHECK(fresh.text(knob.name) == knob.default_text);
+      CHECK(fresh.resolve().empty());
+      const ChannelSettings untouched = resolved({});
+      CHECK(fresh.settings().phases.count == untouched.phases.count);
+      CHECK(geometry_hash(fresh.settings().phases) == geometry_hash(untouched.phases));
+      CHECK(fresh.settings().ack_timeout_us == untouched.ack_timeout_us);
+      CHECK(fresh.settings().connect_timeout_us == untouched.connect_timeout_us);
+      CHECK(fresh.settings().enlargement == untouched.enlargement);
+      CHECK(fresh.settings().vector_mode == untouched.vector_mode);
+      CHECK(fresh.values().provider == ProviderChoice::kAuto);
+      CHECK(fresh.values().yield_after == 32);
+      CHECK_FALSE(fresh.values().summary);
+    }
+  }
+  // Every knob that is not free text is in the list of wrong values.
+  for (const Knob& knob : knobs()) {
+    const bool free_text = std::string(knob.name) == "INTERFACE" || std::string(knob.name) == "SUMMARY_FILE";
+    CHECK((kWrong.count(knob.name) == 1) != free_text);
+  }
+}
+
+TEST_CASE("a refusal leaves a value that was set before", "[knobs]") {
+  Knobs knobs = with({{"SLOTS", "4"}, {"PHASES", "128,256,512"}});
+  CHECK_FALSE(knobs.set("SLOTS", "0").empty());
+  CHECK_FALSE(knobs.set("PHASES", "128,64").empty());
+  CHECK(knobs.text("SLOTS") == "4");
+  REQUIRE(knobs.resolve().empty());
+  CHECK(knobs.settings().phases.at(2).slots == 4);
+  CHECK(static_cast<int>(knobs.settings().phases.count) == 3);
+}
+
+TEST_CASE("a knob there is not is refused with the names of those there are", "[knobs]") {
+  Knobs fresh;
+  for (const char* name : {"PHASE", "phases", "", "MPIR_CVAR_BUFENLARGE_PHASES"}) {
+    const std::string why = fresh.set(name, "1");
+    CHECK_THAT(why, Contains("'" + std::string(name) + "'"));
+    for (const Knob& knob : knobs()) CHECK_THAT(why, Contains(knob.name));
+  }
+}
+
+// ---- knobs against each other
+
+TEST_CASE("slots must be one number or one for each phase", "[knobs]") {
+  CHECK_THAT(unresolved({{"SLOTS", "16,16,16"}}), StartsWith("MPIR_CVAR_BUFENLARGE_SLOTS='16,16,16'") && Contains("2 PHASES"));
+  CHECK_THAT(unresolved({{"PHASES", "64,128,256"}, {"SLOTS", "4,4"}}), Contains("SLOTS='4,4'") && Contains("3 PHASES"));
+}
+
+TEST_CASE("thresholds must be one or one for each phase", "[knobs][E3]") {
+  CHECK_THAT(unresolved({{"THRESHOLD", "50%,50%,50%"}}), Contains("THRESHOLD='50%,50%,50%'") && Contains("2 PHASES"));
+  CHECK_THAT(unresolved({{"PHASES", "128,512,2048"}, {"THRESHOLD", "50%,60%"}}), Contains("THRESHOLD='50%,60%'") && Contains("3 PHASES"));
+}
+
+TEST_CASE("a threshold must fit its slot's payload", "[knobs][E3]") {
+  CHECK_THAT(unresolved({{"THRESHOLD", "489"}}),
+             StartsWith("MPIR_CVAR_BUFENLARGE_THRESHOLD='489'") && Contains("512") && Contains("488"));
+  CHECK_THAT(unresolved({{"THRESHOLD", "400,8169"}}), Contains("8192") && Contains("8168"));
+  CHECK_THAT(unresolved({{"PHASES", "100"}, {"THRESHOLD", "100"}}), Contains("80"));
+}
+
+TEST_CASE("thresholds must grow from phase to phase", "[knobs][E3]") {
+  CHECK_THAT(unresolved({{"THRESHOLD", "400,400"}}), Contains("THRESHOLD='400,400'") && Contains("grow"));
+  CHECK_THAT(unresolved({{"THRESHOLD", "100%,1%"}}), Contains("grow"));
+}
+
+TEST_CASE("phases whose slots hold the same are refused by the name of PHASES", "[knobs]") {
+  // 65 and 72 bytes are both 72 in memory: there would be nothing to gain.
+  CHECK_THAT(unresolved({{"PHASES", "65,72"}}), Contains("PHASES='65,72'"));
+}
+
+TEST_CASE("what does not fit leaves the settings as they were", "[knobs]") {
+  Knobs knobs = with({{"PHASES", "128,256"}});
+  REQUIRE(knobs.resolve().empty());
+  REQUIRE(knobs.set("SLOTS", "1,2,3").empty());
+  CHECK_FALSE(knobs.resolve().empty());
+  CHECK(knobs.settings().phases.at(0).slot_bytes == 128);
+  CHECK(knobs.settings().phases.at(0).slots == 16);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test
