@@ -31,7 +31,8 @@ TEST_CASE("the same seed makes the same run", "[sim]") {
 
 TEST_CASE("different seeds make different runs", "[sim]") {
   std::set<std::uint64_t> hashes;
-  for (std::uint64_t seed = 1; seed <= 50; ++seed) hashes.insert(run(seed, SimKind::kMixed, TraceOutput::kNone).hash);
+  for (std::uint64_t seed = 1; seed <= 50; ++seed)
+    hashes.insert(run(seed, SimKind::kMixed, TraceOutput::kNone).hash);
   REQUIRE(hashes.size() == 50);
 }
 

@@ -59,13 +59,13 @@ std::string run_one(std::uint64_t seed, SimKind kind, const char* test, TraceOut
   std::snprintf(last_words, sizeof last_words, "seed %llu; to see it again: %s\n",
                 static_cast<unsigned long long>(seed), command.c_str());
   const SimConfig config = draw_config(seed, kind);
-  if (output == TraceOutput::kPrint) std::printf("seed %s\n", (std::to_string(seed) + ": " + describe(config)).c_str());
+  const std::string what = "seed " + std::to_string(seed) + ": " + describe(config);
+  if (output == TraceOutput::kPrint) std::printf("%s\n", what.c_str());
   SimWorld world(config, output);
   const SimResult result = world.run();
   totals.add(result.totals);
   if (result.failure.empty()) return "";
-  return result.failure + "\nseed " + std::to_string(seed) + ": " + describe(config) +
-         "\nto see it again: " + command;
+  return result.failure + "\n" + what + "\nto see it again: " + command;
 }
 
 }  // namespace

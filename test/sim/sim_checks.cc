@@ -8,7 +8,9 @@ namespace bufenlarge::sim {
 
 namespace {
 
-std::string way(std::uint32_t from, std::uint32_t to) { return std::to_string(from) + ">" + std::to_string(to) + ": "; }
+std::string way(std::uint32_t from, std::uint32_t to) {
+  return std::to_string(from) + ">" + std::to_string(to) + ": ";
+}
 
 }  // namespace
 

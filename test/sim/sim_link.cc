@@ -97,113 +97,7 @@ void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
   }
 }
 
-// ---- a write's way
-
-void SimEndpoint::plan(Write& write) {
-  const std::uint64_t now = fabric_.clock.now_us();
-  const SimFaults& faults = fabric_.faults;
-  cut(write);
-  read_us_ = std::max(read_us_, now + fabric_.delay(faults.delay_us_max));
-  write.read_us = read_us_;
-  std::uint64_t last_read_us = read_us_;
-  if (!write.read && fabric_.random.chance(faults.read_again)) {
-    last_read_us += 1 + fabric_.delay(2 * faults.delay_us_max);
-    write.reread_us = last_read_us;
-  }
-  std::uint64_t complete = last_read_us + fabric_.delay(2 * faults.delay_us_max);
-  if (fabric_.random.chance(faults.late_completion)) complete += fabric_.random.below(500);
-  write.complete_us = complete_us_ = std::max(complete_us_, complete);
-
-  AckFate fate;
-  if (write.kind == WriteKind::kAck) {
-    fate = ack_fate(write.ack);
-    note_fate(write.ack, fate);
-  }
-  std::uint64_t due = std::max(placed_us_, read_us_) + fabric_.delay(faults.delay_us_max);
-  if (fate.kind == AckFate::Kind::kLate) due += fate.hold_us;
-  for (Piece& piece : write.pieces) {
-    const bool last = &piece == &write.pieces.back();
-    if (&piece != &write.pieces.front()) due += fabric_.delay(faults.delay_us_max);
-    if (last && fate.kind == AckFate::Kind::kTorn) due += fate.hold_us;
-    piece.due_us = due;
-  }
-  placed_us_ = due;
-  if (fate.kind == AckFate::Kind::kLost) write.pieces.clear();
-  if (fate.kind == AckFate::Kind::kPartLost) write.pieces.pop_back();
-  if (fate.kind == AckFate::Kind::kCorrupt) damage(write);
-}
-
-void SimEndpoint::cut(Write& write) {
-  SimRandom& random = fabric_.random;
-  const auto bytes = static_cast<std::uint32_t>(write.bytes.size());
-  std::vector<std::uint32_t> ends;
-  const bool ack = write.kind == WriteKind::kAck;  // its fate may be to come in two pieces at least
-  if (ack || random.chance(fabric_.faults.tear)) {
-    const std::uint32_t unit = random.chance(500) ? 1 : 8;
-    for (std::uint32_t i = random.between(1, fabric_.faults.tear_pieces_max - 1); i > 0; --i)
-      ends.push_back(std::min(bytes, 1 + random.below(bytes) / unit * unit + (unit - 1)));
-    std::sort(ends.begin(), ends.end());
-    fabric_.totals.torn_writes += !ack;
-  }
-  ends.push_back(bytes);
-  std::uint32_t begin = 0;
-  for (const std::uint32_t end : ends) {
-    if (end != begin) write.pieces.push_back({begin, end - begin, 0});
-    begin = end;
-  }
-  if (fabric_.ordered) return;
-  for (std::size_t i = write.pieces.size(); i > 1; --i)
-    std::swap(write.pieces[i - 1], write.pieces[random.below(static_cast<std::uint32_t>(i))]);
-}
-
-AckFate SimEndpoint::ack_fate(const EnlargeAck& ack) {
-  using enum AckFate::Kind;
-  const SimFaults& faults = fabric_.faults;
-  if (!fabric_.scripted_acks.empty()) {
-    const AckFate fate = fabric_.scripted_acks.front();
-    fabric_.scripted_acks.pop_front();
-    return fate;
-  }
-  const AckStall& stall = fabric_.stall;
-  if (fabric_.clock.now_us() < stall.until_us && stall.waiter == other_->rank_ && stall.peer == rank_)
-    return {kLost, 0};
-  if (ack.number != damaged_ack_) damages_ = 0;
-  damaged_ack_ = ack.number;
-  if (damages_ < faults.ack_damage_max) {
-    ++damages_;
-    if (fabric_.random.chance(faults.ack_corrupt)) return {kCorrupt, 0};
-    if (fabric_.random.chance(faults.ack_lost)) return {kLost, 0};
-    if (fabric_.random.chance(faults.ack_part_lost)) return {kPartLost, 0};
-  }
-  const std::uint64_t hold_us = fabric_.random.below(faults.ack_hold_us_max + 1);
-  if (fabric_.random.chance(faults.ack_torn)) return {kTorn, hold_us};
-  if (fabric_.random.chance(faults.ack_late)) return {kLate, hold_us};
-  return {};
-}
-
-void SimEndpoint::note_fate(const EnlargeAck& ack, const AckFate& fate) {
-  SimTotals& totals = fabric_.totals;
-  const auto tell = [&](std::uint64_t& total, const char* what) {
-    ++total;
-    fabric_.trace.note("%lld>%lld  ack %lld on its way: %s", rank_, other_->rank_, ack.number, what);
-    if (fate.hold_us != 0) fabric_.trace.note("%lld>%lld  ack %lld: for %lld us", rank_, other_->rank_, ack.number, fate.hold_us);
-  };
-  switch (fate.kind) {
-    case AckFate::Kind::kWhole: return;
-    case AckFate::Kind::kTorn: return tell(totals.acks_torn, "torn, held up for");
-    case AckFate::Kind::kLate: return tell(totals.acks_late, "held up for");
-    case AckFate::Kind::kCorrupt: return tell(totals.acks_corrupted, "corrupted");
-    case AckFate::Kind::kLost: return tell(totals.acks_lost, "lost");
-    case AckFate::Kind::kPartLost: return tell(totals.acks_part_lost, "a part lost");
-  }
-}
-
-void SimEndpoint::damage(Write& write) {
-  for (std::uint32_t bits = fabric_.random.between(1, 3); bits > 0; --bits) {
-    const std::uint32_t bit = fabric_.random.below(static_cast<std::uint32_t>(write.bytes.size()) * 8);
-    write.bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
-  }
-}
+// ---- a write's way (planned in sim_way.cc)
 
 void SimEndpoint::read(Write& write) {
   fabric_.moved = true;
@@ -235,7 +129,8 @@ void SimEndpoint::place(Write& write, const Piece& piece) {
   std::memcpy(to + piece.offset, write.bytes.data() + piece.offset, piece.bytes);
   other_->spoken_to_ = true;
   if (write.kind == WriteKind::kAck && std::memcmp(to, &write.ack, sizeof write.ack) == 0) {
-    fabric_.trace.note("%lld>%lld  ack %lld is there", rank_, other_->rank_, write.ack.number);
+    if (&piece == &write.pieces.back())
+      fabric_.trace.note("%lld>%lld  ack %lld is there", rank_, other_->rank_, write.ack.number);
     other_->rules_.landed(write.ack);
   }
 }

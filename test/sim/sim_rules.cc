@@ -36,7 +36,8 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, cons
     return "the slot of position " + std::to_string(next_) + how;
   };
   if (asked_) return broken(" follows the enlargement request of its ring");
-  if (trailer.commit << 1 != (next_ + 1) << 1) return broken(" has the commit word " + std::to_string(trailer.commit));
+  if (trailer.commit != commit_word(next_, (next_ - ring_.base) / ring_.slots))
+    return broken(" has the commit word " + std::to_string(trailer.commit));
   if ((next_ - ring_.base) % ring_.slots != index)
     return broken(" goes to slot " + std::to_string(index) + " of the ring");
   if (trailer.epoch != ring_.epoch)

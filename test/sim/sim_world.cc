@@ -77,7 +77,7 @@ void SimWorld::pass_time() {
   if (still_ < 3 * config_.peers) return;
   const std::uint64_t due = next_due_us();
   const std::uint64_t now = fabric_.clock.now_us();
-  if (due <= now) return;
+  if (due <= now || !leaps_) return;
   still_ = 0;
   fabric_.clock.advance(std::min(due - now, leap_us_));
   leap_us_ = std::min(leap_us_ * 2, kLeapUsMax);
@@ -190,6 +190,7 @@ void SimWorld::drain() {
 
 // What is left to do without data: grants, acknowledgements nobody needs any more, released memory.
 void SimWorld::settle() {
+  leaps_ = !config_.in_turn;
   for (std::uint32_t round = 0; ok() && round < 64 * config_.peers; ++round) step();
   while (ok() && !quiet()) {
     if (fabric_.totals.steps >= 2 * kStepsMax) return fabric_.violate("does not come to rest:\n" + dump());

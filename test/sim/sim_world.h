@@ -73,6 +73,7 @@ class SimWorld {
   std::uint32_t still_ = 0;    // turns in which nothing moved
   std::uint32_t turn_ = 0;
   std::uint32_t strangers_left_ = 0;
+  bool leaps_ = true;
   bool beside_ = false;
   bool dead_ = false;
 };

@@ -52,20 +52,22 @@ void FakePeer::meet(std::span<const std::byte> hello) {
   ring_address_ = theirs_.ring_address;
   ring_key_ = theirs_.ring_key;
   their_phase_ = phases_.at(0);
-  position_ = write_index_ = their_epoch_ = 0;
+  position_ = write_lap_ = 0;
+  write_index_ = their_epoch_ = 0;
 }
 
 std::optional<FakePeer::Arrival> FakePeer::next() {
   const std::uint32_t stride = own_phase().stride();
   const std::byte* slot = ring_->data() + std::size_t{read_index_} * stride;
   Arrival arrival{};
-  const SlotState state = inspect_slot(slot, stride, consumed_ + 1, own_epoch_, false, arrival.trailer);
+  const std::uint64_t expected = commit_word(consumed_, read_lap_);
+  const SlotState state = inspect_slot(slot, stride, expected, own_epoch_, false, arrival.trailer);
   if (state == SlotState::kEmpty) return std::nullopt;
   if (state == SlotState::kInvalid) throw std::runtime_error("the channel wrote a slot that is not valid");
   const std::byte* payload = slot + payload_offset(stride, arrival.trailer.bytes);
   arrival.payload.assign(payload, payload + arrival.trailer.bytes);
   ++consumed_;
-  if (++read_index_ == own_phase().slots) read_index_ = 0;
+  if (++read_index_ == own_phase().slots) read_index_ = 0, ++read_lap_;
   return arrival;
 }
 
@@ -78,7 +80,8 @@ Bytes FakePeer::seal(SlotKind kind, std::span<const std::byte> payload, std::uin
   const auto bytes = static_cast<std::uint32_t>(payload.size());
   Bytes slot(stride);
   if (bytes != 0) std::memcpy(slot.data() + payload_offset(stride, bytes), payload.data(), bytes);
-  const SlotFill fill{position_, bytes, granted_low.value_or(static_cast<std::uint32_t>(consumed_)),
+  const SlotFill fill{commit_word(position_, write_lap_), bytes,
+                      granted_low.value_or(static_cast<std::uint32_t>(consumed_)),
                       epoch.value_or(their_epoch_), kind, marks,
                       (theirs_.flags & kHelloVerifiesSlots) != 0};
   seal_slot(slot.data(), stride, fill);
@@ -93,7 +96,7 @@ void FakePeer::place(std::span<const std::byte> slot, std::size_t offset, std::s
 
 void FakePeer::advance() {
   ++position_;
-  if (++write_index_ == their_phase_.slots) write_index_ = 0;
+  if (++write_index_ == their_phase_.slots) write_index_ = 0, ++write_lap_;
 }
 
 void FakePeer::write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) {
@@ -123,6 +126,7 @@ EnlargeAck FakePeer::provision(std::uint8_t phase, std::uint32_t number, AckStat
   phase_ = phase;
   ring_ = &fabric_.add(own_phase().ring_bytes());
   read_index_ = 0;
+  read_lap_ = 0;
   ++own_epoch_;
   EnlargeAck ack{};
   ack.ring_address = ring_->address;
@@ -148,6 +152,7 @@ void FakePeer::follow_ack() {
   their_epoch_ = ack.epoch;
   position_ = ack.base;
   write_index_ = 0;
+  write_lap_ = 0;
 }
 
 }  // namespace bufenlarge::test

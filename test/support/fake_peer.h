@@ -79,6 +79,7 @@ class FakePeer {
   FakeFabric::Memory* inbox_;
   std::uint64_t consumed_ = 0;
   std::uint32_t read_index_ = 0;
+  std::uint64_t read_lap_ = 0;
   std::uint16_t own_epoch_ = 0;
   std::uint8_t phase_ = 0;
   // out
@@ -88,6 +89,7 @@ class FakePeer {
   Phase their_phase_{};
   std::uint64_t position_ = 0;
   std::uint32_t write_index_ = 0;
+  std::uint64_t write_lap_ = 0;
   std::uint16_t their_epoch_ = 0;
 };
 

@@ -90,18 +90,18 @@ struct EnlargeAck {
 };
 static_assert(sizeof(EnlargeAck) == 64 && offsetof(EnlargeAck, check) == 48);
 
-// Section 5: words the peer writes when there is nothing to ride on. Each carries its complement, so
-// that a word torn by the device is seen as torn.
+// Section 5: words the peer writes when there is nothing to ride on. Each carries a check, word_check(),
+// so that a word torn by the device is seen as torn.
 struct GrantWord {
   std::uint64_t consumed;  // monotonic position: every earlier slot has been read
-  std::uint64_t complement;
+  std::uint64_t check;
 };
 static_assert(sizeof(GrantWord) == 16);
 
 struct RepeatWord {
   std::uint32_t number;  // of the request whose acknowledgement did not come whole
   std::uint32_t phase;
-  std::uint64_t complement;  // of the first eight bytes
+  std::uint64_t check;  // of the first eight bytes
 };
 static_assert(sizeof(RepeatWord) == 16);
 

@@ -139,6 +139,8 @@ void MPIDI_BUFENLARGE_peers_free(void);
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send);
 int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
                                  MPI_Aint count, MPI_Datatype datatype);
+int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
+                                MPIR_Request ** request);
 void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
 
 /* bufenlarge_backlog.c */

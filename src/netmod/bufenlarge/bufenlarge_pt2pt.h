@@ -11,10 +11,6 @@
 #include "netmod_am_fallback_recv.h"
 #include "netmod_am_fallback_probe.h"
 
-/* bufenlarge_am_send.c: the library took a part; a request is made to wait for the rest. */
-int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
-                                MPIR_Request ** request);
-
 /* Returns with *request NULL, and nothing sent, when MPIDIG has to do it. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_Aint count,
                                                           MPI_Datatype datatype, int rank, int tag,

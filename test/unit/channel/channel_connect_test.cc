@@ -149,7 +149,7 @@ TEST_CASE("a refusal at the time limit fails the channel with a clear error", "[
   REQUIRE(solo.upper.failures.size() == 1);
   CHECK(solo.upper.failures[0].status == Status::kTimedOut);
   CHECK(solo.upper.failures[0].peer == 1);
-  CHECK_THAT(solo.upper.failures[0].text, Contains("refused"));
+  CHECK_THAT(solo.upper.failures[0].text, Contains("refused") && Contains("1 attempt") && Contains("50 ms"));
   CHECK(solo.channel().registered_bytes() == 0);
   CHECK(solo.context.core().attempts_out == 0);
   CHECK(solo.send({8}) == Sent{Status::kTimedOut, 0});

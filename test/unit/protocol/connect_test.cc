@@ -114,8 +114,8 @@ std::vector<Row> table(bool lower) {
       {State::kAccepting, "lost, past the limit", State::kWanted, Action::kClose},
       {State::kAccepting, "request, newer", State::kAccepting, Action::kReplace},
       {State::kSilent, "first message", State::kReady, Action::kNone},
-      {State::kSilent, "lost", State::kFailed, Action::kFail},
-      {State::kSilent, "lost, past the limit", State::kFailed, Action::kFail},
+      {State::kSilent, "lost", State::kWanted, Action::kClose},  // nothing was said on it yet
+      {State::kSilent, "lost, past the limit", State::kWanted, Action::kClose},
       {State::kSilent, "request, newer", State::kAccepting, Action::kReplace},
       {State::kReady, "lost", State::kFailed, Action::kFail},
       {State::kReady, "lost, past the limit", State::kFailed, Action::kFail},
@@ -155,11 +155,13 @@ TEST_CASE("a connection does in every state what the table says, on both sides o
 }
 
 TEST_CASE("a lost acceptance that the own side does not want goes back to Idle", "[connect]") {
-  Connect connect = reach(State::kAccepting, kLower, false);
-  CHECK(connect.on_lost(kNow, 0) == Action::kClose);
-  CHECK(connect.state() == State::kIdle);
-  connect.want(kNow);
-  CHECK(connect.state() == State::kWanted);
+  for (const State state : {State::kAccepting, State::kSilent}) {
+    Connect connect = reach(state, kLower, false);
+    CHECK(connect.on_lost(kNow, 0) == Action::kClose);
+    CHECK(connect.state() == State::kIdle);
+    connect.want(kNow);
+    CHECK(connect.state() == State::kWanted);
+  }
 }
 
 TEST_CASE("wanting while accepting is remembered", "[connect]") {

@@ -43,14 +43,30 @@ TEST_CASE("what was reported is not owed any more", "[ring_consumer]") {
   CHECK(consumer.owes_grant());
 }
 
-TEST_CASE("the next commit word is one more than the position, which is never zero", "[ring_consumer]") {
+TEST_CASE("the next commit word goes with position and lap, and laps begin anew with a ring", "[ring_consumer]") {
   RingConsumer consumer;
-  consumer.start(0, 2);
-  CHECK(consumer.expected_commit() == 1);
-  consumer.consume();
-  CHECK(consumer.expected_commit() == 2);
+  consumer.start(5, 2);
+  for (std::uint64_t n = 0; n < 1200; ++n) {
+    CHECK(consumer.expected_commit() == commit_word(5 + n, n / 2));
+    consumer.consume();
+    consumer.report();
+  }
   consumer.start(1ull << 32, 2);
-  CHECK(consumer.expected_commit() == (1ull << 32) + 1);
+  CHECK(consumer.expected_commit() == commit_word(1ull << 32, 0));
+}
+
+TEST_CASE("credit is used up when a ring full was read and not reported", "[ring_consumer]") {
+  for (const std::uint32_t slots : {1u, 3u, 16u}) {
+    RingConsumer consumer;
+    consumer.start(100, slots);
+    for (std::uint32_t read = 0; read < slots; ++read) {
+      CHECK_FALSE(consumer.credit_used_up());
+      consumer.consume();
+    }
+    CHECK(consumer.credit_used_up());
+    consumer.report();
+    CHECK_FALSE(consumer.credit_used_up());
+  }
 }
 
 TEST_CASE("a new ring begins at slot 0 and at the position where the old one ended", "[ring_consumer][E7]") {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "protocol/ring_consumer.h"
 #include "support/aborts.h"
 
 namespace bufenlarge::test {
@@ -98,6 +99,25 @@ TEST_CASE("indexes go round the ring in step with the positions", "[ring_produce
       CHECK(producer.all_posted());
       producer.complete(base + n + 1);
       REQUIRE(producer.grant(base + n + 1));
+    }
+  }
+}
+
+TEST_CASE("a slot is sealed with the commit word that the consumer expects, in every lap and ring", "[ring_producer]") {
+  for (const std::uint64_t base : kBases) {
+    RingProducer producer;
+    RingConsumer consumer;
+    producer.start(base, 3);
+    consumer.start(base, 3);
+    for (std::uint64_t n = 1; n <= 800; ++n) {
+      INFO("slot " << n << ", base " << base);
+      REQUIRE(producer.stage_commit() == consumer.expected_commit());
+      REQUIRE(producer.stage_index() == consumer.index());
+      play(producer, base, "s1 p1");
+      producer.complete(base + n);
+      REQUIRE(producer.grant(base + n));
+      consumer.consume();
+      consumer.report();
     }
   }
 }

@@ -12,11 +12,15 @@
 namespace bufenlarge::test {
 namespace {
 
+constexpr std::uint64_t kSlots = 16;
 constexpr std::uint64_t kPosition = 41;
 constexpr std::uint16_t kEpoch = 3;
 
+// The commit word of a position in a ring of kSlots that began at 0.
+constexpr std::uint64_t commit(std::uint64_t position) { return commit_word(position, position / kSlots); }
+
 SlotFill fill(std::uint32_t bytes, bool checked, std::uint64_t position = kPosition) {
-  return {position, bytes, 17, kEpoch, SlotKind::kPayload, kMarkFirst | kMarkLast, checked};
+  return {commit(position), bytes, 17, kEpoch, SlotKind::kPayload, kMarkFirst | kMarkLast, checked};
 }
 
 // A slot as the sender makes it.
@@ -29,7 +33,7 @@ Bytes sealed(std::uint32_t stride, const Bytes& payload, const SlotFill& how) {
 
 SlotState look(const Bytes& slot, bool checked, std::uint64_t position = kPosition, std::uint16_t epoch = kEpoch) {
   SlotTrailer trailer;
-  return inspect_slot(slot.data(), static_cast<std::uint32_t>(slot.size()), position + 1, epoch, checked, trailer);
+  return inspect_slot(slot.data(), static_cast<std::uint32_t>(slot.size()), commit(position), epoch, checked, trailer);
 }
 
 TEST_CASE("a payload of any size lies 8-byte aligned right before the trailer, inside of its slot", "[slot]") {
@@ -63,7 +67,7 @@ TEST_CASE("a whole slot is taken, and says what it was sealed with", "[slot]") {
         const Bytes slot = sealed(stride, payload, fill(bytes, checked));
         SlotTrailer trailer{};
         INFO("stride " << stride << ", " << bytes << " bytes, checked " << checked);
-        REQUIRE(inspect_slot(slot.data(), stride, kPosition + 1, kEpoch, checked, trailer) == SlotState::kReady);
+        REQUIRE(inspect_slot(slot.data(), stride, commit(kPosition), kEpoch, checked, trailer) == SlotState::kReady);
         CHECK(trailer.bytes == bytes);
         CHECK(trailer.grant == 17);
         CHECK(trailer.marks == (kMarkFirst | kMarkLast));
@@ -82,8 +86,8 @@ TEST_CASE("an empty slot has not arrived", "[slot]") {
 // What lay in the receive ring before: nothing, the lap before with the same bytes in it, and noise.
 std::vector<Bytes> earlier_contents(std::uint32_t stride, const Bytes& payload, bool checked) {
   const auto bytes = static_cast<std::uint32_t>(payload.size());
-  return {Bytes(stride), sealed(stride, payload, fill(bytes, checked, kPosition - 16)),
-          sealed(stride, pattern(bytes, 99), fill(bytes, checked, kPosition - 16)), pattern(stride, 7)};
+  return {Bytes(stride), sealed(stride, payload, fill(bytes, checked, kPosition - kSlots)),
+          sealed(stride, pattern(bytes, 99), fill(bytes, checked, kPosition - kSlots)), pattern(stride, 7)};
 }
 
 // A slot may only be taken when each of its bytes that are read is what was sealed.
@@ -155,20 +159,29 @@ TEST_CASE("with a check, any flipped bit of payload or trailer keeps the slot fr
   }
 }
 
-TEST_CASE("in order, a slot is taken with its commit word and not before", "[slot]") {
+TEST_CASE("in order, a slot is taken with its last byte and not before, in every lap", "[slot][E12]") {
   const std::uint32_t stride = 128;
-  const Bytes slot = sealed(stride, pattern(40), fill(40, false));
-  for (const Bytes& before : earlier_contents(stride, pattern(40), false)) {
-    Bytes memory = before;
-    for (std::size_t place = 0; place + 1 < stride; ++place) {
-      memory[place] = slot[place];
-      // The commit word's high bytes are zero: it is there as soon as its differing bytes are.
-      const bool there = std::equal(memory.end() - 8, memory.end(), slot.end() - 8);
-      if (!there) CHECK(look(memory, false) == SlotState::kEmpty);
+  for (const std::uint64_t position : {0u, 1u, 15u, 16u, 41u, 255u, 256u, 16u * 254, 16u * 255, 16u * 256 + 3, 65535u}) {
+    const Bytes slot = sealed(stride, pattern(40), fill(40, false, position));
+    std::vector<Bytes> before{Bytes(stride)};
+    if (position >= kSlots) before.push_back(sealed(stride, pattern(40), fill(40, false, position - kSlots)));
+    for (Bytes& memory : before) {
+      for (std::size_t place = 0; place < stride; ++place) {
+        if (look(memory, false, position) != SlotState::kEmpty)
+          FAIL("position " << position << " was taken with " << stride - place << " bytes missing");
+        memory[place] = slot[place];
+      }
+      CHECK(look(memory, false, position) == SlotState::kReady);
     }
-    memory[stride - 1] = slot[stride - 1];
-    CHECK(look(memory, false) == SlotState::kReady);
   }
+}
+
+TEST_CASE("a commit word's top byte differs from that of the lap before, and is never 0", "[slot]") {
+  for (std::uint64_t lap = 0; lap < 1000; ++lap) {
+    CHECK(commit_word(lap * 16, lap) >> 56 != commit_word(lap * 16 + 16, lap + 1) >> 56);
+    CHECK(commit_word(lap * 16, lap) >> 56 != 0);
+  }
+  CHECK(commit_word(0x0102030405060707u, 0) == 0x0102030405060708u);
 }
 
 TEST_CASE("a slot of an earlier or a later lap is not this one", "[slot]") {

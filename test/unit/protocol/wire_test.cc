@@ -29,7 +29,7 @@ TEST_CASE("the wire version is 1", "[wire]") { CHECK(kWireVersion == 1); }
 
 TEST_CASE("a slot ends with check, grant, bytes, kind, marks, epoch and commit word", "[wire]") {
   Bytes slot(64);
-  seal_slot(slot.data(), 64, {0x0102030405060707u, 0x21, 0x31323334, 0x4142, SlotKind::kEnlargeRequest, 3, false});
+  seal_slot(slot.data(), 64, {0x0102030405060708u, 0x21, 0x31323334, 0x4142, SlotKind::kEnlargeRequest, 3, false});
   SlotTrailer trailer;
   std::memcpy(&trailer, slot.data() + 40, sizeof trailer);
   CHECK(bytes_of(trailer) == Numbers{0, 0, 0, 0, 0x34, 0x33, 0x32, 0x31, 0x21, 0, 0, 0, 2, 3, 0x42, 0x41,  //

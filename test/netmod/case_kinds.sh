@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+# One function per kind of case: case_KIND NAME RANKS PROGRAM ARGUMENTS LIMIT LOG. It leaves `reason`
+# empty when all was right, else says in one line what was not; `remark` goes behind an ok. Sourced.
+# shellcheck disable=SC2034,SC2154 # variables shared with run
+
+# What MPICH's sanitized library finds of its own leaks is not asked for here.
+sanitizer_environment=(ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
+    UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}")
+
+# The one line that says all was right: alone, but for the demonstration, which says more before.
+check_job() {
+    local test_program=$1 limit=$2 log=$3 lines
+    if [ "$job_status" != 0 ]; then
+        reason=$(job_reason "$log" "$limit")
+        return
+    fi
+    lines=$(cat "$log.out")
+    [ "$test_program" != demo ] || lines=$(tail -n 1 "$log.out")
+    [ "$lines" = " No Errors" ] || reason="standard output is not just ' No Errors'"
+}
+
+# case_program: NAME is PROGRAM/SETTING/RANKS.
+case_program() {
+    local setting=${1#*/} ranks=$2 test_program=$3 limit=$5 log=$6
+    local words
+    setting=${setting%/*}
+    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    # shellcheck disable=SC2086 # arguments are words
+    run_job "$log" "$limit" "${words[@]}" \
+        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program" $4 "seed=$seed"
+    check_job "$test_program" "$limit" "$log"
+}
+
+# ---- growth -------------------------------------------------------------------------------------
+
+# Reads a summary; prints what is wrong with it, nothing when all is right. $large is a list of
+# [from, to] pairs that carried data above the threshold; all other directions carried tiny
+# messages, less than $tiny bytes together.
+growth_program='
+    [range($ranks)] as $all |
+    [.reports[] as $r | $r.channels[] | {from: $r.rank, to: .peer} + .send] as $sent |
+    [.reports[] as $r | $r.channels[] | {from: .peer, to: $r.rank} + .receive] as $received |
+    [$all[] as $from | $all[] as $to | [$from, $to] | select($from != $to)] as $pairs |
+    (if ([.reports[].rank] | sort) == $all then empty
+     else "expected reports of ranks 0 to \($ranks - 1), got \([.reports[].rank])" end),
+    (if $pairs - [$sent[] | [.from, .to]] == [] then empty
+     else "senders tell nothing of the directions \($pairs - [$sent[] | [.from, .to]])" end),
+    (if $pairs - [$received[] | [.from, .to]] == [] then empty
+     else "receivers tell nothing of the directions \($pairs - [$received[] | [.from, .to]])" end),
+    ($sent[], $received[] |
+        select(.from != .to) |
+        "the direction \(.from) to \(.to)" as $name |
+        if [[.from, .to]] - $large == [] then
+            if .phase == 0 then "\($name) carried large messages and is in phase 0"
+            elif .bytes < 800000 then "\($name) carried \(.bytes) bytes, expected at least 800000"
+            else empty end
+        elif .phase > 0 or .enlargements > 0 then
+            "\($name) carried nothing large and grew to phase \(.phase)"
+        elif $large != [] and .bytes > $tiny then
+            "\($name) carried \(.bytes) bytes, expected at most \($tiny)"
+        else empty end),
+    (if .totals.directions_enlarged == 2 * ($large | length) then empty
+     else "expected \(2 * ($large | length)) directions enlarged, counted at both ends, " +
+          "got \(.totals.directions_enlarged)" end)'
+
+# case_growth: ARGUMENTS is "SETTING FROM:TO" or "SETTING none".
+case_growth() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 setting pair words large='[]' summary wrong
+    command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
+    read -r setting pair <<<"$4"
+    [ "$pair" = none ] || large="[[${pair/:/,}]]"
+    summary=$work/log/growth-$setting-$ranks.json
+    rm -f "$summary"
+    read -r -a words <<<"$(setting_environment "$setting")"
+    run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
+        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
+    if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
+        reason=$(job_reason "$log" "$limit")
+        return
+    fi
+    wrong=$(jq -r --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 \
+        "$growth_program" "$summary" 2>&1) || wrong="jq cannot read $summary: $wrong"
+    printf '%s\n' "==== summary $summary ====" "$wrong" >>"$log"
+    reason=${wrong%%$'\n'*}
+    [ -n "$reason" ] || remark=$(jq -r '.totals | "ring memory \(.ring_bytes) bytes, all large \(.ring_bytes_all_large)"' "$summary")
+}
+
+# ---- bad knobs ----------------------------------------------------------------------------------
+
+# MPICH breaks long messages into lines, each with a prefix of its own; here they are one again.
+whole_messages() {
+    sed 's/^push_line([0-9]*)[.]*: ch4:bufenlarge: //' "$1" | tr -d '\n'
+}
+
+# What is allowed for a knob, as its documentation says.
+allowed_text() {
+    awk -F' *[|] *' -v name="\`MPIR_CVAR_BUFENLARGE_$1\`" '$2 == name { print $4 }' "$top/docs/knobs.md"
+}
+
+# check_refusal LIMIT LOG TEXT...: the job must have ended itself, with a message that has the texts.
+check_refusal() {
+    local limit=$1 log=$2 text
+    shift 2
+    if [ "$job_status" = hang ]; then
+        reason="no end after $limit seconds, stacks of the ranks are in the log"
+    elif [ "$job_status" = 0 ] || grep -q ' No Errors' "$log.out"; then
+        reason="the job ran, though it was to be refused"
+    elif grep -qiE 'signal 11|segmentation|assert' "$log.err"; then
+        reason="the job crashed instead of saying what is wrong"
+    else
+        for text in "$@"; do
+            whole_messages "$log.err" | grep -qF -- "$text" || reason="the message lacks: $text"
+        done
+    fi
+}
+
+# case_badknob: ARGUMENTS is KNOB=VALUE.
+case_badknob() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 knob=${4%%=*} value=${4#*=} allowed
+    case $4 in # two checks that come later know more, and say what is allowed here
+        INTERFACE=*) allowed="there are: lo (127.0.0.1)" ;;
+        SLOTS=*,*) allowed="one number, or one for each of the 2 PHASES" ;;
+        *) allowed=$(allowed_text "$knob") ;;
+    esac
+    [ -n "$allowed" ] || { reason="docs/knobs.md has no row for $knob" && return; }
+    run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "MPIR_CVAR_BUFENLARGE_$knob=$value" \
+        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program"
+    check_refusal "$limit" "$log" "$knob" "'$value'" "$allowed"
+}
+
+# case_empty_knob: ARGUMENTS are knobs, which are set to nothing: the same as not set.
+case_empty_knob() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 knob words=()
+    for knob in $4; do words+=("MPIR_CVAR_BUFENLARGE_$knob="); done
+    run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${words[@]}" \
+        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program"
+    check_job "$test_program" "$limit" "$log"
+}
+
+# Two processes with unequal rings: refused by both, with both values.
+case_unequal_phases() {
+    local test_program=$work/bin/$3 limit=$5 log=$6 knob=MPIR_CVAR_BUFENLARGE_PHASES
+    run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "$prefix/bin/mpiexec" \
+        -n 1 -env "$knob" 512,8192 "$test_program" : -n 1 -env "$knob" 256,8192 "$test_program"
+    check_refusal "$limit" "$log" PHASES "512 bytes" "256 bytes"
+}
+
+# ---- strangers ----------------------------------------------------------------------------------
+
+# compile_stranger NAME: with the plain compiler, since it is not in the job.
+compile_stranger() {
+    local flags=(-std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra)
+    [ -x "$work/bin/$1" ] || compile "$1" "${CC:-cc}" "${flags[@]}" -o "$work/bin/$1" "$here/$1.c" \
+        "$here/listeners.c" "$here/data_pattern.c" -lfabric
+}
+
+# The ranks' processes, once all of them are there.
+await_ranks() {
+    local ranks=$1 pids end=$((EPOCHSECONDS + 20))
+    while [ "$EPOCHSECONDS" -lt "$end" ]; do
+        pids=$(job_ranks)
+        [ "$(printf '%s\n' "$pids" | grep -c .)" -ne "$ranks" ] || break
+        sleep 0.05
+    done
+    printf '%s\n' "$pids"
+}
+
+# case_stranger: ARGUMENTS is "STRANGER SETTING". The job runs for some seconds; meanwhile the
+# stranger is at the ranks' ports. The job must end right, and the summary must have counted at
+# least the connections that the stranger saw refused.
+case_stranger() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 stranger setting words summary status=0 pids
+    local refused=0 counted
+    command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
+    read -r stranger setting <<<"$4"
+    read -r -a words <<<"$(setting_environment "$setting")"
+    summary=$work/log/$stranger-$setting.json
+    rm -f "$summary"
+    compile_stranger "$stranger"
+    job_start "$log" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
+        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program" "seed=$seed" seconds=5
+    pids=$(await_ranks "$ranks")
+    # shellcheck disable=SC2086 # one word per process
+    timeout -k 5 40 "$work/bin/$stranger" 3 $pids >"$log.stranger" 2>&1 || status=$?
+    job_wait "$log" "$limit"
+    { echo "==== $stranger: status $status ====" && cat "$log.stranger"; } >>"$log"
+    if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
+        reason="beside a stranger: $(job_reason "$log" "$limit")"
+        return
+    fi
+    if [ "$status" -ne 0 ]; then
+        reason="the stranger: $(tail -n 1 "$log.stranger")"
+        return
+    fi
+    counted=$(jq .totals.connects_refused "$summary") || { reason="no summary $summary" && return; }
+    refused=$(sed -n 's/^refused //p' "$log.stranger")
+    if [ "$counted" -lt "${refused:-0}" ]; then
+        reason="the stranger was refused $refused times, the summary counts $counted"
+    fi
+    remark="$counted connections refused"
+}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+# Which cases there are. A line per case: name|kind|ranks|program|arguments|limit in seconds.
+# Sourced. Bash.
+
+programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
+    collectives_v collectives_neighbor onesided onesided_atomic threads starve partitioned comms)
+settings=(default slots100 three off one-slot whole threshold shm mixed)
+
+# Environment of a setting. All but shm and mixed keep the ranks off shared memory.
+setting_environment() {
+    local knob=MPIR_CVAR_BUFENLARGE
+    case $1 in
+        default) echo MPIR_CVAR_NOLOCAL=1 ;;
+        slots100) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_PHASES=100,8192" ;;
+        three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_PHASES=256,2048,16384" ;;
+        off) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ENLARGEMENT=off" ;;
+        one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLOTS=1" ;;
+        whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_VECTOR=whole" ;;
+        threshold) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_THRESHOLD=80%" ;;
+        shm) echo MPIR_CVAR_NOLOCAL=0 ;;
+        mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
+        *) die "no setting '$1'; there are: ${settings[*]}" ;;
+    esac
+}
+
+# Arguments that keep a program within some seconds on two processors.
+small_arguments() {
+    case $1 in
+        p2p_sizes) echo bytes=256K ;;
+        p2p_random) echo "bytes=256K rounds=10" ;;
+        p2p_modes) echo bytes=100000 ;;
+        datatypes) echo bytes=64K ;;
+        collectives | collectives_v) echo bytes=66000 ;;
+        onesided | onesided_atomic) echo bytes=70000 ;;
+        threads) echo "bytes=100000 rounds=8" ;;
+        starve) echo "bytes=4M rounds=1" ;;
+    esac
+}
+
+# program_case PROGRAM SETTING RANKS [ARGUMENTS]: small arguments where none are given.
+program_case() {
+    local arguments=${4-$(small_arguments "$1")} limit=120
+    [ "$3" -le 4 ] || limit=240
+    [ "$3" -le 8 ] || limit=420
+    [ "$mode" != sanitized ] || limit=$((limit * 4))
+    echo "$1/$2/$3|program|$3|$1|$arguments|$limit"
+}
+
+quick_cases() {
+    local name setting ranks
+    for name in "${programs[@]}"; do
+        program_case "$name" default 4
+    done
+    for ranks in 2 3 8 16; do
+        program_case p2p_random default "$ranks"
+        [ "$ranks" = 2 ] || program_case collectives default "$ranks" bytes=8200
+    done
+    for setting in default off slots100; do
+        program_case p2p_sizes "$setting" 2 bytes=64M
+    done
+    for setting in slots100 three off one-slot whole threshold; do
+        for name in p2p_sizes p2p_random collectives datatypes; do
+            program_case "$name" "$setting" 4
+        done
+    done
+    for setting in shm mixed; do
+        for name in p2p_sizes p2p_random p2p_modes p2p_unexpected collectives datatypes onesided comms; do
+            program_case "$name" "$setting" 4
+        done
+    done
+    program_case threads one-slot 2
+    program_case onesided one-slot 3
+    program_case starve one-slot 3
+    program_case starve default 3 "bytes=32M rounds=1"
+}
+
+full_cases() {
+    local name setting ranks
+    for setting in "${settings[@]}"; do
+        for name in "${programs[@]}"; do
+            program_case "$name" "$setting" 3
+            program_case "$name" "$setting" 4
+        done
+        program_case p2p_sizes "$setting" 2 bytes=64M
+        program_case datatypes "$setting" 2 bytes=8M
+        program_case onesided "$setting" 2 bytes=4M
+        program_case onesided_atomic "$setting" 2 bytes=4M
+        program_case collectives "$setting" 5 bytes=800000
+        program_case collectives_v "$setting" 5 bytes=800000
+        program_case starve "$setting" 5 "bytes=32M rounds=2"
+        for ranks in 2 8; do
+            program_case p2p_random "$setting" "$ranks" "bytes=1M rounds=20"
+            program_case p2p_unexpected "$setting" "$ranks"
+            program_case threads "$setting" "$ranks"
+        done
+        for name in "${programs[@]}"; do
+            program_case "$name" "$setting" 16
+        done
+    done
+}
+
+sanitized_cases() {
+    local name setting
+    for name in "${programs[@]}"; do
+        program_case "$name" default 4
+    done
+    for setting in slots100 three one-slot mixed; do
+        program_case p2p_random "$setting" 4
+        program_case datatypes "$setting" 3
+    done
+    program_case collectives one-slot 4 bytes=8200
+}
+
+# ---- cases that check the netmod itself ---------------------------------------------------------
+
+growth_cases() {
+    echo "growth/default/16|growth|16|oneside_grow|default 0:15|240"
+    echo "growth/three/8|growth|8|oneside_grow|three 0:7|120"
+    echo "growth/threshold/4|growth|4|oneside_grow|threshold 0:3|120"
+    echo "growth/off/4|growth|4|oneside_grow|off none|120"
+}
+
+# Wrong values of knobs; VALUE with the text that has to be in the message beside what is allowed.
+bad_knobs() {
+    cat <<'END'
+PHASES=abc
+PHASES=8192,512
+PHASES=512,512
+PHASES=20
+PHASES=512,
+PHASES=64,128,256,512,1024,2048,4096,8192,16384
+PHASES=512,8192junk
+SLOTS=0
+SLOTS=-1
+SLOTS=x
+SLOTS=5000
+SLOTS=16,16,16
+THRESHOLD=0%
+THRESHOLD=101%
+THRESHOLD=9999999
+THRESHOLD=80%%
+ENLARGEMENT=maybe
+VECTOR=half
+PROVIDER=nosuch
+INTERFACE=nosuch0
+ACK_TIMEOUT=-1
+ACK_TIMEOUT=5parsecs
+CONNECT_TIMEOUT=0
+SUMMARY=perhaps
+SUMMARY_FILE=/nosuchdir/x
+YIELD_AFTER=-3
+YIELD_AFTER=99999999999999999999
+END
+}
+
+netmod_cases() {
+    local knob
+    growth_cases
+    while IFS= read -r knob; do
+        # A name without what separates names.
+        echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"
+    done < <(bad_knobs)
+    echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
+    echo "badknobs/unequal-phases|unequal_phases|2|demo||60"
+    echo "stranger/tcp|stranger|4|p2p_random|stranger default|120"
+    echo "stranger/fabric|stranger|4|p2p_random|stranger_fabric default|120"
+    echo "stranger/fabric-one-slot|stranger|4|p2p_random|stranger_fabric one-slot|120"
+}
+
+all_cases() {
+    "${mode}_cases"
+    [ "$mode" = sanitized ] || netmod_cases
+}
