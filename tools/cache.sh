@@ -12,7 +12,7 @@
 # and netmod are not in it. They change often, and MPICH's makefiles find out by themselves what is
 # to be compiled again; `install/.key` covers everything, and tells whether there is something to do.
 
-cache=${BUFENLARGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bufenlarge}
+cache=${BUFENLARGE_CACHE:-${XDG_CACHE_HOME:-${HOME:?there is no HOME, so set BUFENLARGE_CACHE}/.cache}/bufenlarge}
 mkdir -p "$cache/log" 2>/dev/null || die "cannot make the cache folder $cache; set BUFENLARGE_CACHE to another one"
 cache=$(absolute_dir "$cache")
 logs=$cache/log
@@ -53,8 +53,8 @@ product_key() {
     { product_files | (cd "$top" && digest_of_files); mpich_key; } | digest_of_text
 }
 
-# The newest supported version is the one that is built.
-mpich_version=$(cd "$top/mpich-patches" && for name in */series; do printf '%s\n' "${name%/series}"; done | sort -V | tail -n 1)
+# What Debian 12 has as source package.
+mpich_version=4.0.2
 mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }
 
 # Brings the copy up to date by content, so that make sees only what has changed.
@@ -113,19 +113,19 @@ build_sanitized() {
     local sanitizer=thread
     [ "$1" = tsan ] || sanitizer=address,undefined
     update_checkout
-    library_configure "$1" --enable-werror "--enable-sanitizer=$sanitizer"
+    library_configure "$1" --enable-werror "--enable-sanitizer=$sanitizer" "CXXFLAGS=-g -O1"
     library_make "$1" all unit_tests sim_tests fabric_tests
 }
 
 build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev)
 test_packages=(catch2)
-mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq)
+mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 
 need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/null; }
 
 # Library and MPICH, installed and up to date. Prints nothing on standard output.
 build_mpich() {
-    local dir key
+    local dir key source_dir
     need_packages "${build_packages[@]}" "${mpich_packages[@]}"
     dir=$(mpich_dir)
     key=$(product_key)
@@ -133,7 +133,9 @@ build_mpich() {
         note "library and MPICH: up to date in $dir/install"
         return 0
     fi
-    "$top/tools/mpich-fetch" "$cache/source" "$logs" >/dev/null
+    source_dir=$("$top/tools/mpich-fetch" "$cache/source" "$logs")
+    [ "$("$top/tools/mpich-version" "$source_dir" "$top/mpich-patches")" = "$mpich_version" ] ||
+        die "Debian's source package is not MPICH $mpich_version but ${source_dir##*/}; build that with ./configure --with-mpich-source"
     rm -f "$dir/install/.key"
     build_plain all
     step "$logs/mpich.log" 7200 "library and MPICH: make mpich" \

@@ -157,6 +157,9 @@ BUFENLARGE_API int bufenlarge_context_idle(const bufenlarge_context_t *context);
 
 /* The vector handed in does not end the message: its rest comes with a later call. */
 #define BUFENLARGE_MORE 1u
+/* What is taken may stay in the library until bufenlarge_channel_flush() or the next round of progress:
+ * more is sent on this channel at once, and small messages then share a write. */
+#define BUFENLARGE_CORK 2u
 
 /* Takes as much of the vector as can go now, from its start, and returns at once. *bytes_sent_p
  * (0 .. total) was copied and the memory is the caller's again. Connects on first use.
@@ -170,6 +173,9 @@ BUFENLARGE_API int bufenlarge_context_idle(const bufenlarge_context_t *context);
 BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel,
                                                            const struct iovec *iov, int iov_count,
                                                            unsigned flags, size_t *bytes_sent_p);
+
+/* Writes what was taken with BUFENLARGE_CORK. What cannot go now goes with progress. */
+BUFENLARGE_API void bufenlarge_channel_flush(bufenlarge_channel_t *channel);
 
 /* Why the channel is lost, "" while it is not. Owned by the channel. */
 BUFENLARGE_API const char *bufenlarge_channel_error(const bufenlarge_channel_t *channel);

@@ -197,7 +197,8 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
   *context_p = nullptr;
   try {
     bufenlarge::Knobs knobs = config->options != nullptr ? config->options->knobs : bufenlarge::Knobs();
-    const std::string why = knobs.resolve();
+    std::string why = knobs.resolve();
+    if (why.empty() && config->rank == 0) why = knobs.check_summary_file();
     if (!why.empty() || config->deliver == nullptr || config->failed == nullptr ||
         config->rank >= config->size) {
       tell(message, message_bytes, why.empty() ? "rank, size or a callback is missing" : why);
@@ -259,10 +260,19 @@ bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t* handle, const 
       *bytes_sent_p = handle->context->context.send_to_self(vector, more);
       return BUFENLARGE_OK;
     }
-    return translate(handle->channel->send(vector, more, *bytes_sent_p));
+    const bool corked = (flags & BUFENLARGE_CORK) != 0;
+    return translate(handle->channel->send(vector, more, *bytes_sent_p, corked));
   } catch (const std::exception&) {
     *bytes_sent_p = 0;
     return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
+void bufenlarge_channel_flush(bufenlarge_channel_t* handle) {
+  try {
+    if (handle->channel != nullptr) handle->channel->post_staged();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bufenlarge: flush: %s\n", error.what());
   }
 }
 

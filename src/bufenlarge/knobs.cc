@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "knobs.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -183,6 +185,15 @@ std::string Knobs::set(std::string_view name, std::string_view value) {
   values_ = std::move(changed);
   texts_[index] = value;
   return "";
+}
+
+std::string Knobs::check_summary_file() const {
+  const std::string& file = values_.summary_file;
+  if (file.empty()) return "";
+  const std::size_t slash = file.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  if (access(directory.c_str(), W_OK) == 0) return "";
+  return refusal("SUMMARY_FILE", "allowed is " + std::string(kKnobs[find_knob("SUMMARY_FILE")].allowed));
 }
 
 std::string Knobs::resolve() {

@@ -40,6 +40,9 @@ class Knobs {
   // Empty when the knobs fit each other; else one line. Fills settings() on success.
   [[nodiscard]] std::string resolve();
 
+  // For the process that writes it: empty when SUMMARY_FILE is empty or its directory can be written.
+  [[nodiscard]] std::string check_summary_file() const;
+
   [[nodiscard]] const ChannelSettings& settings() const { return settings_; }
   [[nodiscard]] const std::string& text(std::string_view name) const;
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # One function per kind of case: case_KIND NAME RANKS PROGRAM ARGUMENTS LIMIT LOG. It leaves `reason`
 # empty when all was right, else says in one line what was not; `remark` goes behind an ok. Sourced.
-# shellcheck disable=SC2034,SC2154 # variables shared with run
+# shellcheck disable=SC2016,SC2034,SC2154 # jq programs; variables shared with run
 
 # What MPICH's sanitized library finds of its own leaks is not asked for here.
 sanitizer_environment=(ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # Runs one MPI job at a time, bounded in time, and ends exactly its own processes. Sourced. Bash.
 #
 # mpiexec gives each process a session of its own, so neither the group nor the session tells which
@@ -35,8 +36,8 @@ job_ranks() {
 }
 
 job_kill() {
-    local pid i
-    for i in 1 2 3 4 5 6 7 8 9 10; do
+    local pid _
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
         # shellcheck disable=SC2046 # one word per process
         set -- $(job_processes)
         [ $# -gt 0 ] || return 0

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A seed can be replayed: everything that happens depends on it and on nothing else.
 #include <catch2/catch.hpp>
-
 #include <set>
 
 #include "sim/sim_world.h"

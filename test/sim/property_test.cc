@@ -6,7 +6,6 @@
 // memory that a posted write reads is neither changed nor freed; everything drains; what grew had to;
 // the registered bytes are those of the rings in use; every region is given back.
 #include <catch2/catch.hpp>
-
 #include <initializer_list>
 
 #include "sim/seed_runner.h"

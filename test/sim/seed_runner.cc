@@ -54,7 +54,8 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   std::exit(2);
 }
 
-std::string run_one(std::uint64_t seed, SimKind kind, const char* test, TraceOutput output, SimTotals& totals) {
+std::string run_one(std::uint64_t seed, SimKind kind, const char* test, TraceOutput output,
+                    SimTotals& totals) {
   const std::string command = replay_command(seed, test);
   std::snprintf(last_words, sizeof last_words, "seed %llu; to see it again: %s\n",
                 static_cast<unsigned long long>(seed), command.c_str());
@@ -82,6 +83,7 @@ SeedRun run_seeds(SimKind kind, std::uint32_t seeds, const char* test) {
       run.failure = run_one(seed, kind, test, TraceOutput::kNone, run.totals);
   }
   std::printf("%s: %s\n", test, run.totals.text().c_str());
+  std::fflush(stdout);  // a long run shows how far it is
   return run;
 }
 

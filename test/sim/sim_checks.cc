@@ -56,7 +56,8 @@ void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
     if (flow.messages != 0 && !flow.abandoned) fabric_.violate(which + "messages, but no channel");
     return;
   }
-  if (from->send_phase() != to->receive_phase()) fabric_.violate(which + "the two sides are in different phases");
+  if (from->send_phase() != to->receive_phase())
+    fabric_.violate(which + "the two sides are in different phases");
   if (!from->enlarge_sender().steady()) fabric_.violate(which + "at rest, but not steady");
   const bool refused = from->sent().refused != 0;
   if (refused ? from->send_phase() >= flow.phase_needed : from->send_phase() != flow.phase_needed)
@@ -76,7 +77,8 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
                     sent.enlargements == received.enlargements && sent.refused == received.refused;
   const std::string which = way(sender.rank(), receiver.rank());
   if (!same) fabric_.violate(which + "the counters of the two sides differ");
-  if (sent.messages != flow.messages || bytes != flow.bytes) fabric_.violate(which + "the counters are wrong");
+  if (sent.messages != flow.messages || bytes != flow.bytes)
+    fabric_.violate(which + "the counters are wrong");
   if (sent.refused > 1) fabric_.violate(which + "asked again after a refusal");
   const std::uint64_t posted = channel->producer().posted();
   if (posted != receiver.find(sender.rank())->consumer().consumed() || posted != channel->producer().staged())
@@ -115,9 +117,11 @@ void SimWorld::check_stall() {
       // the pause between two repetitions doubles up to 32 times the time limit
       const std::uint64_t most = 8 + config_.stall->until_us / (32 * config_.channel.ack_timeout_us);
       const std::uint32_t repeats = peers_[between.first]->find(between.second)->enlarge_sender().repeats();
-      if (repeats > most) fabric_.violate(std::to_string(repeats) + " repetitions, expected " + std::to_string(most));
+      if (repeats > most)
+        fabric_.violate(std::to_string(repeats) + " repetitions, expected " + std::to_string(most));
     } else if (flow.delivered_us >= fabric_.stall.until_us) {
-      fabric_.violate(way(between.first, between.second) + "waited for an acknowledgement of another channel");
+      fabric_.violate(way(between.first, between.second) +
+                      "waited for an acknowledgement of another channel");
     }
   }
 }
@@ -158,8 +162,9 @@ std::string SimWorld::dump() const {
   }
   for (const auto& endpoint : fabric_.endpoints) {
     if (endpoint->quiet()) continue;
-    text += "  endpoint " + std::to_string(endpoint->number()) + " of rank " + std::to_string(endpoint->rank()) +
-            (endpoint->open() ? "" : " (closed)") + " has writes under way\n";
+    text += "  endpoint " + std::to_string(endpoint->number()) + " of rank " +
+            std::to_string(endpoint->rank()) + (endpoint->open() ? "" : " (closed)") +
+            " has writes under way\n";
   }
   return text;
 }
@@ -169,12 +174,14 @@ std::string SimWorld::dump_channel(const SimPeer& peer, std::uint32_t other) con
   const auto flow = flows_.find({peer.rank(), other});
   const RingProducer& producer = channel.producer();
   return "  " + way(peer.rank(), other) + to_string(channel.connect_state()) + ", " +
-         to_string(channel.enlarge_sender().state()) + ", phases " + std::to_string(channel.send_phase()) + "/" +
-         std::to_string(channel.receive_phase()) + ", staged " + std::to_string(producer.staged()) + " posted " +
-         std::to_string(producer.posted()) + " granted " + std::to_string(producer.granted()) + " of " +
-         std::to_string(producer.slots()) + ", consumed " + std::to_string(channel.consumer().consumed()) +
+         to_string(channel.enlarge_sender().state()) + ", phases " + std::to_string(channel.send_phase()) +
+         "/" + std::to_string(channel.receive_phase()) + ", staged " + std::to_string(producer.staged()) +
+         " posted " + std::to_string(producer.posted()) + " granted " + std::to_string(producer.granted()) +
+         " of " + std::to_string(producer.slots()) + ", consumed " +
+         std::to_string(channel.consumer().consumed()) +
          (channel.failed() ? ", lost: " + channel.error() : "") + (channel.idle() ? "" : ", not idle") +
-         ", to send " + std::to_string(flow == flows_.end() ? 0 : flow->second.to_send.size()) + " messages\n";
+         ", to send " + std::to_string(flow == flows_.end() ? 0 : flow->second.to_send.size()) +
+         " messages\n";
 }
 
 }  // namespace bufenlarge::sim

@@ -13,7 +13,8 @@ constexpr std::uint32_t kRingBytesMax = 128 * 1024;
 
 class Draw {
  public:
-  Draw(std::uint64_t seed, SimKind kind) : random_(seed * 16 + static_cast<std::uint64_t>(kind)), kind_(kind) {}
+  Draw(std::uint64_t seed, SimKind kind)
+      : random_(seed * 16 + static_cast<std::uint64_t>(kind)), kind_(kind) {}
 
   SimConfig make(std::uint64_t seed) {
     config_.seed = seed;
@@ -69,7 +70,8 @@ void Draw::settings() {
 
 void Draw::phases() {
   PhaseTable& table = config_.channel.phases;
-  const bool grows = is(SimKind::kAcks) || is(SimKind::kMemory) || is(SimKind::kGrowth) || is(SimKind::kStall);
+  const bool grows =
+      is(SimKind::kAcks) || is(SimKind::kMemory) || is(SimKind::kGrowth) || is(SimKind::kStall);
   const auto count = static_cast<std::uint8_t>(grows ? random_.between(2, 4) : random_.between(1, 4));
   const bool percent = random_.chance(500);
   std::uint32_t slot_bytes = is(SimKind::kTight) ? 64 : one_of({64, 100, 128, 200, 512, 513, 1000, 2000});
@@ -77,7 +79,8 @@ void Draw::phases() {
     Phase& phase = table.phases[table.count++];
     phase.slot_bytes = slot_bytes;
     const std::uint32_t most = std::clamp(kRingBytesMax / slot_bytes, 1u, 32u);
-    phase.slots = is(SimKind::kTight) ? one_of({1, 1, 1, 2, 3}) : std::min(most, one_of({1, 2, 3, 4, 8, 16, 32}));
+    phase.slots =
+        is(SimKind::kTight) ? one_of({1, 1, 1, 2, 3}) : std::min(most, one_of({1, 2, 3, 4, 8, 16, 32}));
     threshold(i, percent);
     const std::uint32_t room = 20'000 - slot_bytes;
     if (room < 64) return;
@@ -91,7 +94,8 @@ void Draw::threshold(std::uint8_t index, bool percent) {
   Phase& phase = table.phases[index];
   phase.threshold_bytes = phase.capacity();
   if (percent) phase.threshold_bytes = std::max(1u, phase.capacity() * one_of({50, 75, 100, 100}) / 100);
-  if (index == 0 && !percent && random_.chance(300)) phase.threshold_bytes = random_.between(1, phase.capacity());
+  if (index == 0 && !percent && random_.chance(300))
+    phase.threshold_bytes = random_.between(1, phase.capacity());
   if (index > 0 && phase.threshold_bytes <= table.phases[index - 1u].threshold_bytes)
     phase.threshold_bytes = phase.capacity();
   if (index > 0 && phase.threshold_bytes <= table.phases[index - 1u].threshold_bytes) --table.count;
@@ -169,12 +173,18 @@ std::uint32_t Draw::element_bytes(bool may_grow) {
   if (!may_grow) return random_.between(1, first);
   const Phase& phase = table.at(static_cast<std::uint8_t>(random_.below(table.count)));
   switch (random_.below(8)) {
-    case 0: return phase.threshold_bytes;
-    case 1: return phase.threshold_bytes + 1;
-    case 2: return std::max(1u, phase.threshold_bytes - 1);
-    case 3: return random_.between(1, phase.threshold_bytes);
-    case 4: return random_.chance(200) ? random_.between(1, 4 * table.at(table.last()).slot_bytes) : 8;
-    default: return random_.between(1, std::min(first, 200u));
+    case 0:
+      return phase.threshold_bytes;
+    case 1:
+      return phase.threshold_bytes + 1;
+    case 2:
+      return std::max(1u, phase.threshold_bytes - 1);
+    case 3:
+      return random_.between(1, phase.threshold_bytes);
+    case 4:
+      return random_.chance(200) ? random_.between(1, 4 * table.at(table.last()).slot_bytes) : 8;
+    default:
+      return random_.between(1, std::min(first, 200u));
   }
 }
 
@@ -191,7 +201,8 @@ void Draw::messages() {
   // Which directions may need larger rings: so that others are seen to stay small.
   std::vector<bool> grows(config_.peers * config_.peers);
   for (std::size_t i = 0; i < grows.size(); ++i)
-    grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400) && !poor(static_cast<std::uint32_t>(i / config_.peers));
+    grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400) &&
+               !poor(static_cast<std::uint32_t>(i / config_.peers));
   if (is(SimKind::kStall)) grows[1] = true;
   const std::uint32_t count = random_.between(10, is(SimKind::kTight) ? 60 : 120);
   const std::uint32_t spread_us = one_of({0, 100, 3000});
@@ -213,7 +224,8 @@ void Draw::messages() {
     config_.plan.push_back(std::move(message));
   }
   const Phase& first = config_.channel.phases.at(0);
-  if (is(SimKind::kStall)) config_.plan.insert(config_.plan.begin(), {0, 1, 0, {{first.threshold_bytes + 1}}});
+  if (is(SimKind::kStall))
+    config_.plan.insert(config_.plan.begin(), {0, 1, 0, {{first.threshold_bytes + 1}}});
   std::stable_sort(config_.plan.begin(), config_.plan.end(),
                    [](const SimMessagePlan& a, const SimMessagePlan& b) { return a.start_us < b.start_us; });
 }

@@ -37,15 +37,15 @@ struct SimConfig {
   bool ordered = false;
   bool virtual_addresses = false;
   std::vector<SimMessagePlan> plan;
-  std::uint32_t answers_max = 0;                // messages sent from inside of the deliver callback
-  std::vector<std::uint64_t> block_bytes_max;   // by rank; what a process can register in one piece
+  std::uint32_t answers_max = 0;               // messages sent from inside of the deliver callback
+  std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register in one piece
   std::optional<SimDeath> death;
-  std::optional<AckStall> stall;                // until_us counts from the start
-  std::uint32_t strangers = 0;                  // requests that are none of the job's
-  bool close_early = false;                     // contexts are closed while writes are under way
-  bool leave = false;                           // each process closes when it is done, before the others are
+  std::optional<AckStall> stall;  // until_us counts from the start
+  std::uint32_t strangers = 0;    // requests that are none of the job's
+  bool close_early = false;       // contexts are closed while writes are under way
+  bool leave = false;             // each process closes when it is done, before the others are
   std::vector<AckFate> scripted_acks;
-  bool in_turn = false;                         // stories: processes take turns, one microsecond each
+  bool in_turn = false;  // stories: processes take turns, one microsecond each
 };
 
 // The kinds of run, each a family of properties.

@@ -54,16 +54,16 @@ struct SimFabric {
   SimFaults faults;
   SimTrace trace;
   SimTotals totals;
-  bool ordered = false;            // as tcp: placed in order, and only when the target polls
-  bool virtual_addresses = false;  // as verbs: remote addresses are not offsets
+  bool ordered = false;               // as tcp: placed in order, and only when the target polls
+  bool virtual_addresses = false;     // as verbs: remote addresses are not offsets
   std::deque<AckFate> scripted_acks;  // of the next acknowledgements; then chance decides
   AckStall stall;
-  std::vector<SimPort*> ports;     // by rank
+  std::vector<SimPort*> ports;  // by rank
   std::vector<std::unique_ptr<SimEndpoint>> endpoints;
   // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
   std::string violation;
-  bool moved = false;              // something happened since the world last looked
+  bool moved = false;  // something happened since the world last looked
 };
 
 }  // namespace bufenlarge::sim

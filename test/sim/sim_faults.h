@@ -8,13 +8,13 @@ namespace bufenlarge::sim {
 
 struct SimFaults {
   // Writes
-  std::uint32_t write_again = 0;       // no room in the queue although there is
-  std::uint32_t tear = 0;              // placed in pieces
+  std::uint32_t write_again = 0;  // no room in the queue although there is
+  std::uint32_t tear = 0;         // placed in pieces
   std::uint32_t tear_pieces_max = 6;
-  std::uint32_t slow = 0;              // any delay is a long one
+  std::uint32_t slow = 0;  // any delay is a long one
   std::uint32_t delay_us_max = 4;
   std::uint32_t slow_us_max = 0;
-  std::uint32_t read_again = 0;        // the source is read once more, as a retransmission does
+  std::uint32_t read_again = 0;  // the source is read once more, as a retransmission does
   std::uint32_t late_completion = 0;
 
   // Acknowledgements. `ack_hold_us_max` is how long torn and late ones are held up; the others are
@@ -28,13 +28,13 @@ struct SimFaults {
   std::uint32_t ack_hold_us_max = 0;
 
   // Connections
-  std::uint32_t open_fails = 0;        // no endpoint to be had
-  std::uint32_t connect_refused = 0;   // nobody listens, for the moment
-  std::uint32_t attempt_lost = 0;      // the active side is told so; the request may still arrive
+  std::uint32_t open_fails = 0;       // no endpoint to be had
+  std::uint32_t connect_refused = 0;  // nobody listens, for the moment
+  std::uint32_t attempt_lost = 0;     // the active side is told so; the request may still arrive
   std::uint32_t accept_fails = 0;
-  std::uint32_t accept_lost = 0;       // lost between accept and the active side's event
-  std::uint32_t silent_lost = 0;       // of the lost ones: after the passive side's connected event
-  std::uint32_t connect_us_max = 20;   // delay of a connection event
+  std::uint32_t accept_lost = 0;      // lost between accept and the active side's event
+  std::uint32_t silent_lost = 0;      // of the lost ones: after the passive side's connected event
+  std::uint32_t connect_us_max = 20;  // delay of a connection event
 
   // Processes
   std::uint32_t allocation_fails = 0;  // once: the next one succeeds

@@ -53,7 +53,8 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
 
 void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address,
                         std::uint32_t key) {
-  const std::string who = "rank " + std::to_string(rank_) + " to rank " + std::to_string(other_->rank_) + ": ";
+  const std::string who =
+      "rank " + std::to_string(rank_) + " to rank " + std::to_string(other_->rank_) + ": ";
   if (!connected_) fabric_.violate(who + "write on a connection that is not there yet");
   if (!active_ && !spoken_to_) fabric_.violate(who + "the passive side wrote first");
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
@@ -87,9 +88,10 @@ void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
       std::memcpy(&ack, data.data(), sizeof ack);
       ++fabric_.totals.acks;
       const bool refused = ack.status == static_cast<std::uint8_t>(AckStatus::kRefused);
-      fabric_.trace.note("%lld>%lld  write: ack %lld %s, phase %lld, %lld slots of %lld, base %lld, epoch %lld",
-                         rank_, to, ack.number, refused ? "refused" : "provisioned", ack.phase, ack.slots,
-                         ack.slot_bytes, ack.base, ack.epoch);
+      fabric_.trace.note(
+          "%lld>%lld  write: ack %lld %s, phase %lld, %lld slots of %lld, base %lld, epoch %lld", rank_, to,
+          ack.number, refused ? "refused" : "provisioned", ack.phase, ack.slots, ack.slot_bytes, ack.base,
+          ack.epoch);
       return;
     }
     case WriteKind::kUnknown:

@@ -64,8 +64,8 @@ class SimEndpoint {
   [[nodiscard]] bool doomed() const { return doomed_; }
   void set_doomed() { doomed_ = true; }
 
-  std::vector<std::byte> greeting;   // private data handed to open() or accept()
-  std::uint64_t last_event_us = 0;   // events of one endpoint keep their order
+  std::vector<std::byte> greeting;  // private data handed to open() or accept()
+  std::uint64_t last_event_us = 0;  // events of one endpoint keep their order
 
  private:
   struct Piece {
@@ -85,10 +85,10 @@ class SimEndpoint {
     std::uint64_t complete_us;
     std::vector<std::byte> bytes;  // as read
     std::vector<Piece> pieces;
-    std::size_t placed = 0;        // pieces
+    std::size_t placed = 0;  // pieces
     bool read = false;
     bool complete = false;
-    EnlargeAck ack{};              // kAck: as it was posted
+    EnlargeAck ack{};  // kAck: as it was posted
   };
 
   void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key);
@@ -110,20 +110,20 @@ class SimEndpoint {
   SimEndpoint* other_ = nullptr;
   SimRules rules_;  // what may be written to the other side
   std::deque<Write> writes_;
-  std::uint64_t placed_us_ = 0;     // when the last write's last piece is due
-  std::uint64_t complete_us_ = 0;   // when the last write is complete
+  std::uint64_t placed_us_ = 0;    // when the last write's last piece is due
+  std::uint64_t complete_us_ = 0;  // when the last write is complete
   std::uint64_t read_us_ = 0;
   std::uint32_t number_;
   std::uint32_t rank_;
   std::uint32_t incomplete_ = 0;
-  std::uint32_t damaged_ack_ = 0;   // number of the request whose acknowledgements were damaged ...
-  std::uint32_t damages_ = 0;       // ... this often
+  std::uint32_t damaged_ack_ = 0;  // number of the request whose acknowledgements were damaged ...
+  std::uint32_t damages_ = 0;      // ... this often
   bool connected_ = false;
   bool active_ = false;
-  bool spoken_to_ = false;          // something of the other side has been placed
+  bool spoken_to_ = false;  // something of the other side has been placed
   bool broken_ = false;
-  bool doomed_ = false;             // the attempt is lost, whatever the other side does
-  bool told_ = false;               // the other side knows that this one is closed
+  bool doomed_ = false;  // the attempt is lost, whatever the other side does
+  bool told_ = false;    // the other side knows that this one is closed
 };
 
 }  // namespace bufenlarge::sim

@@ -20,8 +20,8 @@ SimMemory::Block* SimMemory::open(std::size_t bytes) {
   }
   const std::uint32_t key = next_key_++;
   const std::uint64_t address = fabric_.virtual_addresses ? 0x7f0000000000u + (std::uint64_t{key} << 24) : 0;
-  auto block = std::make_unique<Block>(
-      Block{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, address, key});
+  auto block =
+      std::make_unique<Block>(Block{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, address, key});
   bytes_ += bytes;
   fabric_.trace.note("%lld  memory: %lld bytes registered, key %lld", rank_, bytes, key);
   return blocks_.emplace(key, std::move(block)).first->second.get();

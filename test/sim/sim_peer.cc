@@ -19,7 +19,8 @@ constexpr std::uint64_t kJobKey = 0x6a6f62;
 // Four bytes of rank and nothing else: SimPort knows the way.
 std::vector<std::byte> cards(std::uint32_t peers) {
   std::vector<std::byte> made(std::size_t{16} * peers);
-  for (std::uint32_t rank = 0; rank < peers; ++rank) std::memcpy(made.data() + std::size_t{16} * rank, &rank, 4);
+  for (std::uint32_t rank = 0; rank < peers; ++rank)
+    std::memcpy(made.data() + std::size_t{16} * rank, &rank, 4);
   return made;
 }
 
@@ -57,7 +58,8 @@ void SimPeer::put(std::uint32_t to, std::vector<std::vector<std::uint32_t>> chun
   for (const auto& chunk : chunks)
     for (const std::uint32_t element : chunk) bytes += element;
   const std::uint32_t number = ++world_.messages;
-  auto message = std::make_shared<SimMessage>(SimMessage{number, std::move(chunks), message_bytes(number, bytes)});
+  auto message =
+      std::make_shared<SimMessage>(SimMessage{number, std::move(chunks), message_bytes(number, bytes)});
   ++flow.messages;
   flow.bytes += bytes;
   flow.to_send.push_back(message);
@@ -129,7 +131,8 @@ bool SimPeer::send_result_fits(Channel& channel, Status status, std::size_t sent
 
 // ---- called back
 
-void SimPeer::deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks) {
+void SimPeer::deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t bytes,
+                         unsigned marks) {
   static_cast<SimPeer*>(user)->deliver(peer, static_cast<const std::byte*>(data), bytes, marks);
 }
 
@@ -142,8 +145,8 @@ void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t byt
   SimFlow& flow = flow_from(peer);
   fabric.moved = true;
   ++fabric.totals.pieces_delivered;
-  fabric.trace.note("%lld<%lld  deliver: %lld bytes%s%s", rank_, peer, bytes, (marks & kMarkFirst) != 0 ? ", first" : "",
-                    (marks & kMarkLast) != 0 ? ", last" : "");
+  fabric.trace.note("%lld<%lld  deliver: %lld bytes%s%s", rank_, peer, bytes,
+                    (marks & kMarkFirst) != 0 ? ", first" : "", (marks & kMarkLast) != 0 ? ", last" : "");
   const std::string from = "from " + std::to_string(peer) + ": ";
   if (flow.expected.empty()) return violate(from + "a piece nobody sent, or a second time");
   const std::shared_ptr<const SimMessage> message = flow.expected.front();
@@ -155,7 +158,8 @@ void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t byt
   const bool first = flow.arrived == 0;
   flow.arrived += bytes;
   const bool last = flow.arrived == message->bytes.size();
-  if (((marks & kMarkFirst) != 0) != first || ((marks & kMarkLast) != 0) != last) violate(which + ": wrong marks");
+  if (((marks & kMarkFirst) != 0) != first || ((marks & kMarkLast) != 0) != last)
+    violate(which + ": wrong marks");
   if (last) {
     flow.arrived = 0;
     flow.expected.pop_front();

@@ -44,12 +44,12 @@ struct SimFlow {
   // The first of expected
   std::size_t arrived = 0;
 
-  std::uint64_t messages = 0;        // put in
+  std::uint64_t messages = 0;  // put in
   std::uint64_t bytes = 0;
-  std::uint64_t delivered_us = 0;    // when the last one had arrived
+  std::uint64_t delivered_us = 0;  // when the last one had arrived
   std::uint8_t phase_needed = 0;
-  bool abandoned = false;            // one of the two is lost
-  bool wanted = false;               // send() was called
+  bool abandoned = false;  // one of the two is lost
+  bool wanted = false;     // send() was called
 
   [[nodiscard]] bool done() const { return abandoned || (to_send.empty() && expected.empty()); }
 };
@@ -100,8 +100,8 @@ class SimPeer {
     EnlargeSender::State enlarge = EnlargeSender::State::kSteady;
     std::uint8_t send_phase = 0;
     std::uint8_t receive_phase = 0;
-    std::uint64_t asked_us = 0;      // when it began to wait for an acknowledgement
-    std::uint32_t repeats = 0;       // before it began to
+    std::uint64_t asked_us = 0;  // when it began to wait for an acknowledgement
+    std::uint32_t repeats = 0;   // before it began to
   };
 
   static void deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks);
@@ -118,7 +118,9 @@ class SimPeer {
   void check_repeats(std::uint32_t peer, const Channel& channel, const Seen& seen);
   [[nodiscard]] SimFlow& flow_to(std::uint32_t peer) { return world_.flows[{rank_, peer}]; }
   [[nodiscard]] SimFlow& flow_from(std::uint32_t peer) { return world_.flows[{peer, rank_}]; }
-  void violate(const std::string& text) { world_.fabric.violate("rank " + std::to_string(rank_) + ": " + text); }
+  void violate(const std::string& text) {
+    world_.fabric.violate("rank " + std::to_string(rank_) + ": " + text);
+  }
 
   World& world_;
   SimPort port_;

@@ -14,7 +14,8 @@ std::vector<std::byte> copy(std::span<const std::byte> data) { return {data.begi
 
 }  // namespace
 
-SimPort::SimPort(SimFabric& fabric, std::uint32_t rank) : fabric_(fabric), memory_(fabric, rank), rank_(rank) {}
+SimPort::SimPort(SimFabric& fabric, std::uint32_t rank)
+    : fabric_(fabric), memory_(fabric, rank), rank_(rank) {}
 
 // ---- connections
 
@@ -182,7 +183,8 @@ std::uint64_t SimPort::next_due_us() const {
   for (const SimEndpoint* endpoint : endpoints_) {
     if (!endpoint->open()) continue;
     due = std::min(due, endpoint->next_completion_us());
-    if (fabric_.ordered && endpoint->other() != nullptr) due = std::min(due, endpoint->other()->next_due_us());
+    if (fabric_.ordered && endpoint->other() != nullptr)
+      due = std::min(due, endpoint->other()->next_due_us());
   }
   return due;
 }

@@ -123,7 +123,8 @@ unsigned SimPort::poll(Handler& handler) {
       if (endpoint->open() && endpoint->other() != nullptr) endpoint->other()->place_due();
     }
   }
-  std::erase_if(endpoints_, [](const SimEndpoint* endpoint) { return !endpoint->open() && endpoint->quiet(); });
+  std::erase_if(endpoints_,
+                [](const SimEndpoint* endpoint) { return !endpoint->open() && endpoint->quiet(); });
   const std::uint32_t entries = fabric_.random.between(1, 16);
   unsigned count = 0;
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
@@ -147,16 +148,18 @@ unsigned SimPort::poll_events(Handler& handler) {
 template <class Handler>
 void SimPort::dispatch(Handler& handler, Event& event) {
   fabric_.moved = true;
+  // Empty private data still lies somewhere, as it does in the event buffer of the fabric's port.
+  static constexpr std::byte kNothing{};
+  const auto data = event.data.empty() ? std::span(&kNothing, 0) : std::span<const std::byte>(event.data);
   if (event.kind == EventKind::kRequest) {
     if (event.endpoint != nullptr && !event.endpoint->open()) ++fabric_.totals.requests_closed;
     Request request{event.endpoint};
-    handler.on_request(request, std::span<const std::byte>(event.data));
+    handler.on_request(request, data);
     if (!request.answered) fabric_.violate("a connection request was not answered");
     return;
   }
   SimEndpoint& endpoint = *event.endpoint;
   if (!endpoint.open()) return;
-  const std::span<const std::byte> data(event.data);
   if (event.kind == EventKind::kConnected) {
     endpoint.set_connected();
     handler.on_connected(endpoint.user(), data);

@@ -41,7 +41,8 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, cons
   if ((next_ - ring_.base) % ring_.slots != index)
     return broken(" goes to slot " + std::to_string(index) + " of the ring");
   if (trailer.epoch != ring_.epoch)
-    return broken(" has epoch " + std::to_string(trailer.epoch) + ", the ring " + std::to_string(ring_.epoch));
+    return broken(" has epoch " + std::to_string(trailer.epoch) + ", the ring " +
+                  std::to_string(ring_.epoch));
   if (reader != nullptr && next_ >= reader->consumed() + ring_.slots)
     return broken(" exceeds the credit: " + std::to_string(reader->consumed()) +
                   " have been read of a ring of " + std::to_string(ring_.slots));

@@ -62,7 +62,7 @@ class SimRules {
   std::uint64_t next_ = 0;
   std::uint32_t inbox_key_ = 0;
   std::uint32_t used_ack_ = 0;  // number of the request whose ring is in use
-  bool asked_ = false;  // the request went into this ring: nothing may follow
+  bool asked_ = false;          // the request went into this ring: nothing may follow
 };
 
 }  // namespace bufenlarge::sim

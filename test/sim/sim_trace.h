@@ -26,7 +26,8 @@ class SimTrace {
     fold(clock_.now_us());
     fold(format);
     (fold(arguments), ...);
-    if (output_ == TraceOutput::kNone) [[likely]] return;
+    if (output_ == TraceOutput::kNone) [[likely]]
+      return;
     char line[256];
     if constexpr (sizeof...(arguments) == 0)
       emit(format);
@@ -40,17 +41,15 @@ class SimTrace {
  private:
   static const char* wide(const char* text) { return text; }
   template <class Number>
-    requires std::is_integral_v<Number>
-  static long long wide(Number number) {
-    return static_cast<long long>(number);
-  }
+  requires std::is_integral_v<Number>
+  static long long wide(Number number) { return static_cast<long long>(number); }
 
   void fold(std::string_view text) {
     for (const char one : text) fold(static_cast<unsigned char>(one));
   }
   void fold(const char* text) { fold(std::string_view(text)); }
   template <class Number>
-    requires std::is_integral_v<Number>
+  requires std::is_integral_v<Number>
   void fold(Number number) {
     hash_ = (hash_ ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15u;
     hash_ ^= hash_ >> 29;

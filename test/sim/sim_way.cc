@@ -98,12 +98,18 @@ void SimEndpoint::note_fate(const EnlargeAck& ack, const AckFate& fate) {
       fabric_.trace.note("%lld>%lld  ack %lld: for %lld us", rank_, other_->rank_, ack.number, fate.hold_us);
   };
   switch (fate.kind) {
-    case AckFate::Kind::kWhole: return;
-    case AckFate::Kind::kTorn: return tell(totals.acks_torn, "its last piece is held up");
-    case AckFate::Kind::kLate: return tell(totals.acks_late, "held up");
-    case AckFate::Kind::kCorrupt: return tell(totals.acks_corrupted, "corrupted");
-    case AckFate::Kind::kLost: return tell(totals.acks_lost, "lost");
-    case AckFate::Kind::kPartLost: return tell(totals.acks_part_lost, "a part lost");
+    case AckFate::Kind::kWhole:
+      return;
+    case AckFate::Kind::kTorn:
+      return tell(totals.acks_torn, "its last piece is held up");
+    case AckFate::Kind::kLate:
+      return tell(totals.acks_late, "held up");
+    case AckFate::Kind::kCorrupt:
+      return tell(totals.acks_corrupted, "corrupted");
+    case AckFate::Kind::kLost:
+      return tell(totals.acks_lost, "lost");
+    case AckFate::Kind::kPartLost:
+      return tell(totals.acks_part_lost, "a part lost");
   }
 }
 

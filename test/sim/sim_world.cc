@@ -21,8 +21,13 @@ constexpr std::uint64_t kLeapUsMax = 131'072;
 SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
     : config_(config),
       fabric_(config.seed, config.start_us, config.faults, output),
-      shared_{fabric_, config_, flows_, config.answers_max, [this](std::uint32_t rank) { beside(rank); },
-              0, std::vector<bool>(config.peers)} {
+      shared_{fabric_,
+              config_,
+              flows_,
+              config.answers_max,
+              [this](std::uint32_t rank) { beside(rank); },
+              0,
+              std::vector<bool>(config.peers)} {
   strangers_left_ = config.strangers;
   fabric_.ordered = config.ordered;
   fabric_.virtual_addresses = config.virtual_addresses;
@@ -155,9 +160,10 @@ void SimWorld::beside(std::uint32_t rank) {
 // ---- the whole run
 
 bool SimWorld::quiet() const {
-  const bool travelling = std::any_of(fabric_.endpoints.begin(), fabric_.endpoints.end(), [](const auto& one) {
-    return one->open() && one->other() != nullptr && one->other()->open() && !one->quiet();
-  });
+  const bool travelling =
+      std::any_of(fabric_.endpoints.begin(), fabric_.endpoints.end(), [](const auto& one) {
+        return one->open() && one->other() != nullptr && one->other()->open() && !one->quiet();
+      });
   if (travelling) return false;
   return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
     return !peer->alive() || (peer->context()->idle() && peer->port().next_due_us() == ~std::uint64_t{0});
@@ -171,11 +177,13 @@ bool SimWorld::drained() const {
   if (!delivered) return false;
   if (!config_.death) return config_.leave || quiet();
   // Who has asked for the dead one hears of it.
-  return std::all_of(peers_.begin(), peers_.end(), [&](const auto& peer) {
-    const auto flow = flows_.find({peer->rank(), config_.death->rank});
-    const bool asked = flow != flows_.end() && flow->second.wanted && peer->alive();
-    return !asked || peer->find(config_.death->rank)->failed();
-  }) && quiet();
+  return std::all_of(peers_.begin(), peers_.end(),
+                     [&](const auto& peer) {
+                       const auto flow = flows_.find({peer->rank(), config_.death->rank});
+                       const bool asked = flow != flows_.end() && flow->second.wanted && peer->alive();
+                       return !asked || peer->find(config_.death->rank)->failed();
+                     }) &&
+         quiet();
 }
 
 void SimWorld::drain() {

@@ -20,7 +20,7 @@ struct SimResult {
   std::string failure;  // "" when every property held
   std::uint64_t hash = 0;
   SimTotals totals;
-  std::string trace;    // with TraceOutput::kKeep
+  std::string trace;  // with TraceOutput::kKeep
 };
 
 class SimWorld {
@@ -68,9 +68,9 @@ class SimWorld {
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
   SimPeer::World shared_;
   std::vector<std::unique_ptr<SimPeer>> peers_;
-  std::size_t put_ = 0;        // messages of the plan
+  std::size_t put_ = 0;  // messages of the plan
   std::uint64_t leap_us_ = 0;
-  std::uint32_t still_ = 0;    // turns in which nothing moved
+  std::uint32_t still_ = 0;  // turns in which nothing moved
   std::uint32_t turn_ = 0;
   std::uint32_t strangers_left_ = 0;
   bool leaps_ = true;

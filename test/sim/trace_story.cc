@@ -43,9 +43,9 @@ bool read_ack_timeout(SimConfig& config, Words& words) {
 
 bool read_ack(SimConfig& config, Words& words) {
   using enum AckFate::Kind;
-  static constexpr std::array kKinds{
-      std::pair{"whole", kWhole},     std::pair{"torn", kTorn}, std::pair{"late", kLate},
-      std::pair{"corrupt", kCorrupt}, std::pair{"lost", kLost}, std::pair{"part_lost", kPartLost}};
+  static constexpr std::array kKinds{std::pair{"whole", kWhole}, std::pair{"torn", kTorn},
+                                     std::pair{"late", kLate},   std::pair{"corrupt", kCorrupt},
+                                     std::pair{"lost", kLost},   std::pair{"part_lost", kPartLost}};
   std::string name;
   words >> name;
   for (const auto& [known, kind] : kKinds) {
@@ -98,10 +98,14 @@ struct Reader {
   bool (*read)(SimConfig& config, Words& words);
 };
 
-constexpr std::array kReaders{
-    Reader{"processes", read_processes}, Reader{"fabric", read_fabric}, Reader{"phases", read_phases},
-    Reader{"ack_timeout", read_ack_timeout}, Reader{"ack", read_ack}, Reader{"memory", read_memory},
-    Reader{"send", read_send}, Reader{"death", read_death}};
+constexpr std::array kReaders{Reader{"processes", read_processes},
+                              Reader{"fabric", read_fabric},
+                              Reader{"phases", read_phases},
+                              Reader{"ack_timeout", read_ack_timeout},
+                              Reader{"ack", read_ack},
+                              Reader{"memory", read_memory},
+                              Reader{"send", read_send},
+                              Reader{"death", read_death}};
 
 bool read_line(SimConfig& config, const std::string& line) {
   Words words(line);

@@ -23,10 +23,10 @@
 namespace bufenlarge::sim {
 
 struct TraceStory {
-  std::string head;      // with the "----"
+  std::string head;  // with the "----"
   std::string expected;
   SimConfig config;
-  std::string error;     // "" or what is wrong with the file, with the line's number
+  std::string error;  // "" or what is wrong with the file, with the line's number
 };
 
 [[nodiscard]] TraceStory read_story(const std::filesystem::path& file);

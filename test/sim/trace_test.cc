@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The stories in traces/: what the shipped channels do, step by step, as text. A change of behaviour
 // shows as a difference. When it is meant: BUFENLARGE_SIM_REWRITE=1 writes the new traces; read them.
-#include <catch2/catch.hpp>
-
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

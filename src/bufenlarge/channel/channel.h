@@ -44,8 +44,11 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Takes a leading part of the message's rest; `sent` in bytes. kAgain when nothing went.
-  [[nodiscard]] Status send(std::span<const iovec> vector, bool more, std::size_t& sent);
+  // Takes a leading part of the message's rest; `sent` in bytes. kAgain when nothing went. Corked, what
+  // it takes may stay until post_staged(), so that slots of several messages go in one write.
+  [[nodiscard]] Status send(std::span<const iovec> vector, bool more, std::size_t& sent,
+                            bool corked = false);
+  void post_staged();
 
   // Reads arrived slots, a ring full at most; returns how many.
   unsigned receive();
@@ -125,7 +128,7 @@ class Channel {
   [[nodiscard]] bool prepare_memory();
   [[nodiscard]] Hello own_hello(std::uint16_t attempt) const;
   void adopt(const Hello& hello);
-  void act(Connect::Action action, std::string_view why);
+  void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
   void open();
   void lose();
   void close_link();

@@ -140,7 +140,7 @@ bool Channel<PortT>::tick(std::uint64_t now_us) {
 }
 
 template <class PortT>
-void Channel<PortT>::act(Connect::Action action, std::string_view why) {
+void Channel<PortT>::act(Connect::Action action, std::string_view why, Status if_it_fails) {
   switch (action) {
     case Connect::Action::kOpen:
       open();
@@ -154,10 +154,10 @@ void Channel<PortT>::act(Connect::Action action, std::string_view why) {
       if (connect_.timed()) want_time();
       return;
     case Connect::Action::kFail:
-      if (poll_listed())
-        fail(Status::kPeerFailed, why);
+      if (if_it_fails != Status::kTimedOut)
+        fail(if_it_fails, why);
       else
-        fail(Status::kTimedOut, "no connection after " + std::to_string(connect_.attempt()) +
+        fail(if_it_fails, "no connection after " + std::to_string(connect_.attempt()) +
                                     " attempts in " +
                                     std::to_string(core_.settings.connect_timeout_us / 1000) +
                                     " ms; the last one: " + std::string(why));
@@ -251,7 +251,7 @@ void Channel<PortT>::lose() {
   while (receive() != 0) continue;
   if (failed()) return;
   loss_due_ = false;
-  act(connect_.on_lost(core_.port.now_us(), core_.random()), loss_);
+  act(connect_.on_lost(core_.port.now_us(), core_.random()), loss_, Status::kPeerFailed);
 }
 
 template <class PortT>

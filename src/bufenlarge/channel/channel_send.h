@@ -10,14 +10,14 @@
 namespace bufenlarge {
 
 // Slots that follow each other in the ring go out as one write when the unused bytes between them
-// cost less than another write would (measured on tcp: a write costs about as much as copying a few
-// kilobytes).
-inline constexpr std::uint32_t kGapBytesMax = 1024;
+// cost less than another write would: on tcp a write costs about as much as copying a few kilobytes
+// (docs/decisions/0006-neighbouring-slots-in-one-write.md).
+inline constexpr std::uint32_t kGapBytesMax = 4096;
 // A write no longer than this, so that the receiver starts reading while the rest is being filled.
 inline constexpr std::uint32_t kRunBytesMax = 32 * 1024;
 
 template <class PortT>
-Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_t& sent) {
+Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_t& sent, bool corked) {
   sent = 0;
   if (!connect_.ready() || failed()) [[unlikely]] return not_ready();
   if (!enlarge_sender_.steady()) [[unlikely]] return Status::kAgain;
@@ -28,9 +28,17 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
     return failed() ? failure_ : Status::kAgain;
   }
   stage(vector.first(plan.elements), !more && plan.elements == vector.size(), sent);
-  flush();
+  if (!corked)
+    flush();
+  else if (!producer_.all_posted())
+    want_attention();
   if (failed()) [[unlikely]] return failure_;
   return sent != 0 ? Status::kOk : Status::kAgain;
+}
+
+template <class PortT>
+void Channel<PortT>::post_staged() {
+  if (connected()) flush();
 }
 
 template <class PortT>

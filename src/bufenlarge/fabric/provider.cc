@@ -48,7 +48,7 @@ std::string resolve(const std::string& wanted) {
     if (one.name == wanted || one.address == wanted) return one.address;
     there += (there.empty() ? "" : ", ") + one.name + " (" + one.address + ")";
   }
-  throw FabricError("INTERFACE: '" + wanted + "' is no network interface or IPv4 address of this host that is up; there are: " +
+  throw FabricError("MPIR_CVAR_BUFENLARGE_INTERFACE='" + wanted + "' is no network interface or IPv4 address of this host that is up; there are: " +
                     there);
 }
 
@@ -107,7 +107,7 @@ InfoPtr choose_provider(const ProviderRequest& request) {
   if (request.provider != ProviderChoice::kTcp) {
     if (InfoPtr info = ask("verbs", given, kInlineBytes)) return info;
     if (request.provider == ProviderChoice::kVerbs) {
-      throw FabricError("PROVIDER=verbs: libfabric offers no verbs endpoint" +
+      throw FabricError("MPIR_CVAR_BUFENLARGE_PROVIDER='verbs': libfabric offers no verbs endpoint" +
                         (given.empty() ? std::string(" (no RDMA device with an IPv4 address)")
                                        : " on " + given) +
                         "; PROVIDER=tcp or auto works without an RDMA device");

@@ -35,7 +35,7 @@ HelloBytes encode_hello(const Hello& hello) {
 HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation& own) {
   HelloVerdict verdict;
   Hello hello{};
-  std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
+  if (!data.empty()) std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
   // magic, version and job_key stay where they are in every version to come
   if (data.size() < kHelloBytes || hello.magic != kHelloMagic || hello.job_key != own.job_key) {
     verdict.text = "no greeting of this job";

@@ -104,8 +104,8 @@ static bufenlarge_status_t offer(bufenlarge_channel_t * channel,
     *taken_p = 0;
     *offered_p = header_left + window_left;
     bufenlarge_status_t status =
-        bufenlarge_channel_send(channel, iov, count,
-                                window_end < deferred->data_bytes ? BUFENLARGE_MORE : 0, taken_p);
+        bufenlarge_channel_send(channel, iov, count, BUFENLARGE_CORK |
+                                (window_end < deferred->data_bytes ? BUFENLARGE_MORE : 0), taken_p);
     const size_t of_header = MPL_MIN(*taken_p, header_left);
     deferred->header_sent += of_header;
     deferred->data_sent += *taken_p - of_header;
@@ -168,6 +168,9 @@ unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFE
         take_off(vci, peer, first);
         MPIDI_BUFENLARGE_keep_error(vci, deferred_finish(first, MPI_SUCCESS));
     }
+    /* What went in together is written together. */
+    if (moved > 0)
+        bufenlarge_channel_flush(peer->channel);
     return moved;
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("a repetition of another number, or a torn one, is not answered", "[ch
   grown.solo.rounds(3);
   CHECK(grown.ack().head == 0);
   RepeatWord torn = make_repeat({1, 1});
-  torn.complement = 0;
+  torn.check = 0;
   const Hello& told = grown.peer.theirs();
   grown.solo.fabric.place(told.control_key, told.control_address + offsetof(ControlInbox, repeat),
                           std::as_bytes(std::span(&torn, 1)));

@@ -133,14 +133,17 @@ TEST_CASE("a peer that is lost while it enlarges is a lost peer", "[channel][fai
 }
 
 TEST_CASE("a channel that fails inside of deliver keeps the delivered bytes readable until it returns", "[channel][fail]") {
-  Solo solo;
+  Solo solo(settings(phases({{512, 2}, {8192, 2}})));
   FakePeer& peer = solo.connect();
   std::size_t pieces = 0;
   solo.upper.on_piece = [&](const UpperLog::Piece&) {
     if (++pieces > 1) return;
-    solo.port.rule = [](const FakePort::Write&) { return WriteResult::kFailed; };
-    (void)solo.send({100});
-    CHECK(solo.channel().registered_bytes() == 2 * 8192);  // not under the callback that reads it
+    REQUIRE(solo.send({10}) == Sent{Status::kOk, 10});
+    REQUIRE(solo.send({10}) == Sent{Status::kOk, 10});
+    peer.grant(1000);  // found out by the next send
+    CHECK(solo.send({10}) == Sent{Status::kProtocolError, 0});
+    CHECK(solo.upper.failures.size() == 1);
+    CHECK(solo.channel().registered_bytes() == 2 * 1024);  // not under the callback that reads it
   };
   peer.send(pattern(200));
   peer.send(pattern(100));

@@ -189,11 +189,12 @@ TEST_CASE("a slot that breaks the wire's rules fails its channel and delivers no
   }
 }
 
-// More slots than the ring has, without a grant: four in the first lap, then one over the first of them.
+// One more slot than the ring has, without a grant: four in the first lap (the greeting is one of
+// them), then one over the first.
 void write_without_credit(Solo& solo) {
   FakePeer& peer = solo.accept();
   solo.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };  // no grant gets out
-  for (int n = 0; n < 6; ++n) {
+  for (int n = 0; n < 4; ++n) {
     peer.send(pattern(8));
     solo.rounds();
   }

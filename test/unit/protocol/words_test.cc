@@ -46,6 +46,27 @@ void tear(const Word& before, const Word& word, Read read) {
   }
 }
 
+// Both halves torn by themselves, each at any byte from its front or its back.
+template <class Word, class Read>
+void tear_halves(const Word& before, const Word& word, Read read) {
+  const auto* old_bytes = reinterpret_cast<const unsigned char*>(&before);
+  const auto* new_bytes = reinterpret_cast<const unsigned char*>(&word);
+  for (unsigned cut = 0; cut < 9 * 9 * 2 * 2; ++cut) {
+    const std::size_t cuts[2] = {cut % 9, cut / 9 % 9};
+    const bool front[2] = {cut / 81 % 2 == 0, cut / 162 == 0};
+    Word seen;
+    auto* to = reinterpret_cast<unsigned char*>(&seen);
+    for (std::size_t place = 0; place < 16; ++place) {
+      const std::size_t half = place / 8;
+      to[place] = (place % 8 < cuts[half]) == front[half] ? new_bytes[place] : old_bytes[place];
+    }
+    const bool is_old = std::memcmp(&seen, &before, sizeof seen) == 0;
+    const bool is_new = std::memcmp(&seen, &word, sizeof seen) == 0;
+    INFO("halves cut at " << cuts[0] << " and " << cuts[1] << ", kind " << cut / 81);
+    CHECK(read(seen).has_value() == (is_new || (is_old && read(before).has_value())));
+  }
+}
+
 TEST_CASE("a torn word says nothing", "[words]") {
   const auto grant = [](const GrantWord& word) { return read_grant(word); };
   tear(GrantWord{}, make_grant(0x0102030405060708u), grant);
@@ -53,6 +74,13 @@ TEST_CASE("a torn word says nothing", "[words]") {
   const auto repeat = [](const RepeatWord& word) { return read_repeat(word); };
   tear(RepeatWord{}, make_repeat({0x01020304, 5}), repeat);
   tear(make_repeat({0x11121314, 0x21222324}), make_repeat({0x01020304, 0x05060708}), repeat);
+  tear_halves(make_repeat({0x11121314, 0x21222324}), make_repeat({0x01020304, 0x05060708}), repeat);
+  for (const std::uint64_t old_grant : {0xffu, 0x1fffu, 5u}) {
+    for (const std::uint64_t new_grant : {0x100u, 0x2000u, 0x10001u}) {
+      tear_halves(make_grant(old_grant), make_grant(new_grant), grant);
+      tear_halves(GrantWord{}, make_grant(new_grant), grant);
+    }
+  }
 }
 
 TEST_CASE("a word with any flipped bit says nothing", "[words]") {
