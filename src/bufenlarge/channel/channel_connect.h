@@ -59,7 +59,7 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
     repeat_due_ = !post_word(offsetof(ControlInbox, repeat), sizeof(RepeatWord));
   if (!failed() && grant_due_) maybe_grant();
   if (failed()) return release_due_;
-  return greeting_due_ || !producer_.all_posted() || !enlarge_sender_.steady() ||
+  return loss_due_ || greeting_due_ || !producer_.all_posted() || !enlarge_sender_.steady() ||
          enlarge_receiver_.acked() || ack_due_ || repeat_due_ || grant_due_;
 }
 
