@@ -229,8 +229,10 @@ TEST_CASE("random bytes to the listening port do not keep the job from running",
     job.rounds(20);
     job.send(n % 2, 1 - n % 2, Vector({300}, n));
   }
+  // Those that never said a word hang up, too: libfabric 1.17 keeps 376 bytes of each that is still there
+  // when its listener is closed, which LeakSanitizer would tell.
   sockets.clear();
-  job.rounds(100);
+  job.rounds(2000);
   job.send(0, 1, Vector({20'000}));
   CHECK(job[0].failures.empty());
   CHECK(job[1].failures.empty());

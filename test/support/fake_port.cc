@@ -45,12 +45,12 @@ void FakePort::Link::close() {
 }
 
 FakePort::LinkState* FakePort::make_link(std::span<const std::byte> data, void* user) {
-  links_.push_back(std::make_unique<LinkState>());
-  LinkState* link = links_.back().get();
+  const auto link = std::make_shared<LinkState>();
+  fabric.links.push_back(link);
   link->port = this;
   link->user = user;
   link->data.assign(data.begin(), data.end());
-  return link;
+  return link.get();
 }
 
 FakePort::Region FakePort::allocate(std::size_t bytes) {

@@ -45,6 +45,7 @@ class FakeFabric {
   bool place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const;
 
   std::map<std::uint32_t, FakePort*> ports;  // by rank
+  std::vector<std::shared_ptr<void>> links;  // of all ports: each knows its other side
   std::vector<std::string> violations;       // of the contract in channel/port.h
 
  private:
@@ -188,7 +189,6 @@ class FakePort {
   LinkState* make_link(std::span<const std::byte> data, void* user);
   LinkState* finish_oldest();
 
-  std::vector<std::unique_ptr<LinkState>> links_;
   std::deque<Event> events_;
   std::deque<Posted> posted_;  // oldest first
   std::size_t due_completions_ = 0;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "channel/port.h"
@@ -96,8 +97,12 @@ InfoPtr ask(const char* provider, const std::string& address, std::size_t inline
 }
 
 // libfabric keeps closed registrations in a cache of its own, pinned and writable (libfabric 1.17
-// prov/verbs/src/verbs_mr.c). Rings that are freed have to be gone.
-void turn_off_registration_cache() { setenv("FI_MR_CACHE_MAX_COUNT", "0", 0); }
+// prov/verbs/src/verbs_mr.c). Rings that are freed have to be gone. Once, since another thread's
+// fi_getinfo(3) may be reading the environment.
+void turn_off_registration_cache() {
+  static std::once_flag done;
+  std::call_once(done, [] { setenv("FI_MR_CACHE_MAX_COUNT", "0", 0); });
+}
 
 }  // namespace
 
@@ -123,7 +128,8 @@ std::string provider_name(const fi_info& info) { return info.fabric_attr->prov_n
 
 std::string protocol_name(const fi_info& info) {
   std::uint32_t protocol = info.ep_attr->protocol;
-  return fi_tostr(&protocol, FI_TYPE_PROTOCOL);
+  char text[64];  // fi_tostr(3) has one buffer for all threads
+  return fi_tostr_r(text, sizeof text, &protocol, FI_TYPE_PROTOCOL);
 }
 
 std::string domain_name(const fi_info& info) { return info.domain_attr->name; }
