@@ -36,6 +36,11 @@ report "src/bufenlarge/sources.am lists what is there" "$(
 report "test/sources.am lists what is there" "$(
     LC_ALL=C comm -3 <(listed test/sources.am) <(present test/support test/unit test/sim test/fabric))"
 
+# Not in the builds themselves: a newer compiler's new warning must not stop a user's build.
+report "the library compiles without a warning" "$(
+    find $library -name '*.cc' -print0 | xargs -0 -n 1 -P "$(nproc)" "${CXX:-g++}" -std=c++20 -fsyntax-only \
+        -Wall -Wextra -Wconversion -Wshadow -Werror -DPACKAGE_VERSION='""' -I$library 2>&1 | grep -E 'error' || true)"
+
 report "every source has its licence line" "$(
     find src test tools bench m4 quickstart check autogen.sh .ci configure.ac Makefile.am -type f \
         ! -name '*.md' ! -name '*.csv' ! -name '*.txt' ! -name '*.o' ! -name 'expected*' \

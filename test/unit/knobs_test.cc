@@ -266,6 +266,14 @@ TEST_CASE("phases whose slots hold the same are refused by the name of PHASES", 
   CHECK_THAT(unresolved({{"PHASES", "65,72"}}), Contains("PHASES='65,72'"));
 }
 
+TEST_CASE("a summary file's directory must be there and writable; the file need not be", "[knobs]") {
+  CHECK(with({}).check_summary_file().empty());
+  CHECK(with({{"SUMMARY_FILE", "summary.json"}}).check_summary_file().empty());
+  CHECK(with({{"SUMMARY_FILE", "/tmp/no-such-file-yet.json"}}).check_summary_file().empty());
+  CHECK_THAT(with({{"SUMMARY_FILE", "/no/such/directory/x.json"}}).check_summary_file(),
+             StartsWith("MPIR_CVAR_BUFENLARGE_SUMMARY_FILE='/no/such/directory/x.json'") && Contains("directory"));
+}
+
 TEST_CASE("what does not fit leaves the settings as they were", "[knobs]") {
   Knobs knobs = with({{"PHASES", "128,256"}});
   REQUIRE(knobs.resolve().empty());

@@ -13,8 +13,9 @@ namespace bufenlarge {
 // cost less than another write would: on tcp a write costs about as much as copying a few kilobytes
 // (docs/decisions/0006-neighbouring-slots-in-one-write.md).
 inline constexpr std::uint32_t kGapBytesMax = 4096;
-// A write no longer than this, so that the receiver starts reading while the rest is being filled.
-inline constexpr std::uint32_t kRunBytesMax = 32 * 1024;
+// A write no longer than this, half of a large ring at the defaults, so that the receiver starts
+// reading while the rest is being filled.
+inline constexpr std::uint32_t kRunBytesMax = 64 * 1024;
 
 template <class PortT>
 Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_t& sent, bool corked) {

@@ -93,11 +93,11 @@ TEST_CASE("one round reads a ring full at most, so that no peer keeps the others
 
 // ---- grants
 
-TEST_CASE("half a ring read without traffic back is granted by a word, and not before", "[channel]") {
+TEST_CASE("a quarter of a ring read without traffic back is granted by a word, and not before", "[channel]") {
   for (const std::uint32_t slots : {1u, 2u, 3u, 16u}) {
     Solo solo(settings(phases({{512, slots}, {8192, slots}})));
     FakePeer& peer = solo.ask_in();
-    const std::uint32_t owed_from = slots > 1 ? slots / 2 : 1;
+    const std::uint32_t owed_from = slots > 3 ? slots / 4 : 1;
     peer.greet();
     solo.rounds();
     for (std::uint32_t read = 1; read < 3 * slots; ++read) {
@@ -111,7 +111,7 @@ TEST_CASE("half a ring read without traffic back is granted by a word, and not b
 }
 
 TEST_CASE("what rode on a slot is not granted again by a word", "[channel]") {
-  Solo solo(settings(phases({{512, 4}, {8192, 4}})));
+  Solo solo(settings(phases({{512, 8}, {8192, 8}})));
   FakePeer& peer = solo.accept();  // read 1
   REQUIRE(solo.send({10}) == Sent{Status::kOk, 10});
   CHECK(peer.next().value().trailer.grant == 1);

@@ -241,6 +241,77 @@ TEST_CASE("slots that lie next to each other with little between them go out as 
   CHECK(drain(peer).bytes == vector.bytes());
 }
 
+// ---- corked
+
+Sent send_corked(FakeChannel& channel, const Vector& vector) {
+  Sent result{};
+  result.status = channel.send(vector.all(), false, result.bytes, true);
+  return result;
+}
+
+TEST_CASE("corked messages share a write when they are flushed", "[channel][cork]") {
+  Solo solo;
+  FakePeer& peer = solo.connect();
+  solo.port.writes.clear();
+  for (std::uint32_t n = 1; n <= 5; ++n) REQUIRE(send_corked(solo.channel(), Vector({40}, n)) == Sent{Status::kOk, 40});
+  CHECK(solo.port.writes.empty());
+  CHECK_FALSE(solo.context.idle());
+  solo.channel().post_staged();
+  CHECK(solo.port.writes.size() == 1);
+  for (std::uint32_t n = 1; n <= 5; ++n) CHECK(peer.next().value().payload == pattern(40, n));
+  solo.rounds();
+  CHECK(solo.context.idle());
+}
+
+TEST_CASE("what is corked and never flushed goes with the next round of progress", "[channel][cork]") {
+  Solo solo;
+  FakePeer& peer = solo.connect();
+  REQUIRE(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
+  CHECK_FALSE(peer.next());
+  solo.rounds();
+  CHECK(peer.next().value().payload == pattern(40));
+}
+
+TEST_CASE("what is corked keeps its place before what is not", "[channel][cork]") {
+  Solo solo;
+  FakePeer& peer = solo.connect();
+  REQUIRE(send_corked(solo.channel(), Vector({40}, 1)) == Sent{Status::kOk, 40});
+  REQUIRE(send(solo.channel(), Vector({50}, 2).all()) == Sent{Status::kOk, 50});
+  CHECK(peer.next().value().payload == pattern(40, 1));
+  CHECK(peer.next().value().payload == pattern(50, 2));
+}
+
+TEST_CASE("an enlargement request takes what is corked along, in order", "[channel][cork][E5]") {
+  Solo solo;
+  FakePeer& peer = solo.connect();
+  REQUIRE(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
+  CHECK(send_corked(solo.channel(), Vector({5000})) == kNothingSent);
+  CHECK(peer.next().value().kind() == SlotKind::kPayload);
+  CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
+}
+
+TEST_CASE("a ring full of corked slots is written by progress, and its grants come", "[channel][cork]") {
+  Solo solo(settings(phases({{512, 2}, {8192, 2}})));
+  FakePeer& peer = solo.connect();
+  for (int n = 0; n < 2; ++n) REQUIRE(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
+  CHECK(send_corked(solo.channel(), Vector({40})) == kNothingSent);
+  solo.rounds();
+  CHECK(drain(peer).marks.size() == 2);
+  peer.grant_all();
+  solo.rounds();
+  CHECK(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
+}
+
+TEST_CASE("flushing before there is a connection, or without anything corked, writes nothing", "[channel][cork]") {
+  Solo solo;
+  solo.channel().post_staged();
+  CHECK(solo.port.log.empty());
+  solo.connect();
+  solo.port.writes.clear();
+  solo.channel().post_staged();
+  CHECK(solo.port.writes.empty());
+}
+
 TEST_CASE("a write never goes round the ring's end", "[channel]") {
   Solo solo(without_enlargement(phases({{128, 4}})));
   FakePeer& peer = solo.connect();
