@@ -72,7 +72,7 @@ TEST_CASE("no room for the request: it goes later, and still nothing behind it",
 }
 
 TEST_CASE("no room for a grant: it goes later, with what was read by then", "[channel][again]") {
-  Solo solo(settings(phases({{512, 4}, {8192, 4}})));
+  Solo solo(settings(phases({{512, 8}, {8192, 8}})));
   FakePeer& peer = solo.accept();
   solo.port.rule = again;
   peer.send(pattern(8));

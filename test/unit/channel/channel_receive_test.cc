@@ -194,7 +194,7 @@ TEST_CASE("a slot that breaks the wire's rules fails its channel and delivers no
 void write_without_credit(Solo& solo) {
   FakePeer& peer = solo.accept();
   solo.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };  // no grant gets out
-  for (int n = 0; n < 4; ++n) {
+  for (int n = 0; n < 5; ++n) {  // one more than the ring has
     peer.send(pattern(8));
     solo.rounds();
   }
