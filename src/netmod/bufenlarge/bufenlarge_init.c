@@ -6,6 +6,7 @@
  * through PMI. No connection is made: that happens with the first message.
  */
 #include "mpidimpl.h"
+#include <inttypes.h>
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_cvars.h"   /* from knob_table.h: the CVARs, and MPIDI_BUFENLARGE_FOREACH_KNOB */
 #include "mpidu_bc.h"
@@ -81,6 +82,35 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     goto fn_exit;
 }
 
+
+/* Not MPIR_pmi_bcast(): in MPICH 4.0.2 the number in its key gets out of step between nodes of one
+ * process and nodes of several, which then wait for, or read, different keys. */
+static int share_job_key(uint64_t * key_p)
+{
+    static const char name[] = "bufenlarge-job-key";
+    char text[24];
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIR_Process.rank == 0) {
+        snprintf(text, sizeof(text), "%016" PRIx64, *key_p);
+        mpi_errno = MPIR_pmi_kvs_put((char *) name, text);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_pmi_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_Process.rank != 0) {
+        mpi_errno = MPIR_pmi_kvs_get(0, (char *) name, text, sizeof(text));
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_ERR_CHKANDJUMP(sscanf(text, "%" SCNx64, key_p) != 1, mpi_errno, MPI_ERR_INTERN,
+                            "**intern");
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* The job's key is drawn by rank 0 and goes from process to process through PMI, so it is on no
  * command line, and who is not in the job does not learn it. It has to be known before the first
  * card is made, because whoever has the card can connect. */
@@ -100,7 +130,7 @@ static int share_job_key(uint64_t * key_p)
         }
     }
     if (MPIR_Process.size > 1) {
-        mpi_errno = MPIR_pmi_bcast(key_p, sizeof(*key_p), MPIR_PMI_DOMAIN_ALL);
+        mpi_errno = share_job_key(key_p);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
