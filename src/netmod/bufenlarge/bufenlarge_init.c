@@ -82,10 +82,9 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     goto fn_exit;
 }
 
-
 /* Not MPIR_pmi_bcast(): in MPICH 4.0.2 the number in its key gets out of step between nodes of one
  * process and nodes of several, which then wait for, or read, different keys. */
-static int share_job_key(uint64_t * key_p)
+static int spread_job_key(uint64_t * key_p)
 {
     static const char name[] = "bufenlarge-job-key";
     char text[24];
@@ -93,13 +92,13 @@ static int share_job_key(uint64_t * key_p)
 
     if (MPIR_Process.rank == 0) {
         snprintf(text, sizeof(text), "%016" PRIx64, *key_p);
-        mpi_errno = MPIR_pmi_kvs_put((char *) name, text);
+        mpi_errno = MPIR_pmi_kvs_put(name, text);
         MPIR_ERR_CHECK(mpi_errno);
     }
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Process.rank != 0) {
-        mpi_errno = MPIR_pmi_kvs_get(0, (char *) name, text, sizeof(text));
+        mpi_errno = MPIR_pmi_kvs_get(0, name, text, sizeof(text));
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_ERR_CHKANDJUMP(sscanf(text, "%" SCNx64, key_p) != 1, mpi_errno, MPI_ERR_INTERN,
                             "**intern");
@@ -130,7 +129,7 @@ static int share_job_key(uint64_t * key_p)
         }
     }
     if (MPIR_Process.size > 1) {
-        mpi_errno = share_job_key(key_p);
+        mpi_errno = spread_job_key(key_p);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
