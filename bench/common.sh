@@ -5,6 +5,9 @@
 # Sets `top`; gives die, note and step (tools/common.sh), the two MPICH installations to compare,
 # the compiled programs, and the environment in which a job of one of the two is started.
 
+# All ranks are on this machine: loopback for both, unless the caller says otherwise.
+export MPIR_CVAR_BUFENLARGE_INTERFACE="${MPIR_CVAR_BUFENLARGE_INTERFACE-lo}" FI_TCP_IFACE="${FI_TCP_IFACE-lo}"
+
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # shellcheck source=../tools/common.sh
 . "$top/tools/common.sh"
