@@ -22,6 +22,19 @@ static int set_knob(const char *name, const char *value)
     return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
 }
 
+/* A process that ends MPI_Init while others are still in PMI's own start makes Hydra 4.0.2 break off
+ * without printing why. Whoever comes through here has waited for them: each process has one more
+ * barrier before it, this one or share_job_key()'s. */
+static int wait_for_others(int mpi_errno)
+{
+    if (MPIR_Process.size > 1) {
+        int barrier_errno = MPIR_pmi_barrier();
+        if (barrier_errno != MPI_SUCCESS)
+            MPIR_ERR_ADD(mpi_errno, barrier_errno);
+    }
+    return mpi_errno;
+}
+
 static int set_knobs(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -79,6 +92,7 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
   fn_fail:
     bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
     MPIDI_BUFENLARGE_global.options = NULL;
+    mpi_errno = wait_for_others(mpi_errno);
     goto fn_exit;
 }
 
