@@ -26,10 +26,11 @@ cache_lock() {
     flock --timeout 3600 "--$1" 9 || die "$cache/lock was held by another run for an hour"
 }
 
-# Names of the files that make the product, relative to the checkout.
+# Names of the files that make the product, relative to the checkout. Of the tools those that run it or
+# test it are not among them.
 product_files() {
     (cd "$top" && find autogen.sh configure.ac Makefile.am bufenlarge.pc.in m4 src mpich-patches tools \
-        -type f ! -name '*.o' ! -name '*.a' ! -name '*.log' ! -name '*~' ! -path '*/.d*' ! -name '.*')
+        -type f ! -path 'tools/rdma-vm*' ! -name suite ! -name demonstrate ! -name catch-run ! -name '*.o' ! -name '*.a' ! -name '*.log' ! -name '*~' ! -path '*/.d*' ! -name '.*')
 }
 
 test_files() {

@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* Version of the wire (docs/wire-protocol.md). Peers of another version are refused. */
-#define BUFENLARGE_WIRE_VERSION 1
+#define BUFENLARGE_WIRE_VERSION 2
 
 /* Bytes of an address card; every card has this size, so that cards can be kept in one array. */
 #define BUFENLARGE_CARD_BYTES 16
@@ -63,7 +63,7 @@ typedef enum {
 /* The name of a status, for messages ("BUFENLARGE_ERR_PEER"). Never NULL. */
 BUFENLARGE_API const char *bufenlarge_status_name(bufenlarge_status_t status);
 
-/* "1.0.0 (wire 1)" */
+/* "1.0.0 (wire 2)" */
 BUFENLARGE_API const char *bufenlarge_version(void);
 
 /* ---- knobs (docs/knobs.md, declared in knob_table.h) ------------------------------------- */
@@ -216,9 +216,27 @@ typedef struct {
     uint64_t deregistrations;     /* regions unregistered and freed since open */
     const char *provider;         /* owned by the context */
     const char *protocol;         /* libfabric's name of the wire, "FI_PROTO_SOCK_TCP" */
+    const char *arrival;          /* "polled" or "doorbell" */
+    const char *arrival_reason;   /* why, in a few words */
     const char *interface_name;   /* domain (device or interface) */
     const char *address;          /* "127.0.0.1:41233" */
 } bufenlarge_context_stats_t;
+
+/* What one connected, idle peer takes, in bytes. Rings, control block and heap are counted; queues are
+ * entries asked for times the driver's entry size; the driver's own part is named apart. */
+typedef struct {
+    uint64_t ring_bytes;             /* both rings in the first phase, whole pages */
+    uint64_t control_bytes;          /* control block */
+    uint64_t heap_bytes;             /* this library's objects */
+    uint64_t send_queue_bytes;
+    uint64_t receive_queue_bytes;
+    uint64_t completion_queue_bytes; /* its share */
+    uint64_t driver_bytes;           /* fixed part of provider and kernel driver */
+    const char *basis;               /* where the queue figures come from; never NULL */
+} bufenlarge_peer_memory_t;
+
+BUFENLARGE_API void bufenlarge_context_peer_memory(const bufenlarge_context_t *context,
+                                                   bufenlarge_peer_memory_t *memory_p);
 
 /* 0 and untouched *stats_p when there is no channel to `peer` yet, else 1. */
 BUFENLARGE_API int bufenlarge_context_channel_stats(const bufenlarge_context_t *context,

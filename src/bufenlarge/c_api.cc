@@ -67,8 +67,11 @@ void tell(char* message, std::size_t bytes, const std::string& text) {
   if (message != nullptr && bytes != 0) std::snprintf(message, bytes, "%s", text.c_str());
 }
 
-bufenlarge::ProviderRequest provider_request(const bufenlarge::Knobs& knobs) {
-  return {knobs.values().provider, knobs.values().interface_name};
+bufenlarge::ProviderRequest provider_request(const bufenlarge::Knobs& knobs, std::uint32_t size) {
+  const bufenlarge::PhaseTable& phases = knobs.settings().phases;
+  std::uint32_t slots_max = 0;
+  for (std::uint8_t i = 0; i < phases.count; ++i) slots_max = std::max(slots_max, phases.at(i).slots);
+  return {knobs.values().provider, knobs.values().interface_name, knobs.values().arrival, slots_max, size - 1};
 }
 
 void deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks) {
@@ -103,7 +106,7 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
 bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config,
                                        const bufenlarge::Knobs& knobs)
     : upper(config),
-      port(provider_request(knobs)),
+      port(provider_request(knobs, config.size)),
       context(port, knobs.settings(), config.rank, config.size, config.job_key,
               bufenlarge::UpperLayer{deliver_up, failed_up, this}),
       provider(bufenlarge::provider_name(port.info())),
@@ -298,6 +301,21 @@ int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32
   return 1;
 }
 
+void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenlarge_peer_memory_t* memory_p) {
+  using Channel = bufenlarge::Channel<bufenlarge::FabricPort>;
+  const bufenlarge::QueueMemory queues = context->port.queues();
+  const std::uint64_t ring = context->context.core().settings.phases.at(0).ring_bytes();
+  *memory_p = {};
+  memory_p->ring_bytes = 2 * bufenlarge::MemoryRegion::whole_pages(ring);
+  memory_p->control_bytes = sizeof(bufenlarge::ControlBlock);
+  memory_p->heap_bytes = sizeof(Channel) + sizeof(bufenlarge::Endpoint) + sizeof(bufenlarge_channel);
+  memory_p->send_queue_bytes = queues.send_queue;
+  memory_p->receive_queue_bytes = queues.receive_queue;
+  memory_p->completion_queue_bytes = queues.completion_queue;
+  memory_p->driver_bytes = queues.driver;
+  memory_p->basis = queues.basis;
+}
+
 void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_context_stats_t* stats_p) {
   const bufenlarge::RegistrationCounters& registered = context->port.registrations();
   *stats_p = {};
@@ -315,6 +333,8 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
   stats_p->deregistrations = registered.deregistrations;
   stats_p->provider = context->provider.c_str();
   stats_p->protocol = context->protocol.c_str();
+  stats_p->arrival = context->port.arrival() == bufenlarge::Arrival::kDoorbell ? "doorbell" : "polled";
+  stats_p->arrival_reason = context->port.arrival_reason().c_str();
   stats_p->interface_name = context->interface_name.c_str();
   stats_p->address = context->address.c_str();
 }

@@ -67,11 +67,11 @@ int print_mpich_cvars() {
 
 int print_devices() {
   const bufenlarge::FabricPort port({});
-  std::printf("provider  %s\nprotocol  %s\ndevice    %s\naddress   %s\nslots     %s\n",
+  std::printf("provider  %s\nprotocol  %s\ndevice    %s\naddress   %s\narrival   %s: %s\n",
               bufenlarge::provider_name(port.info()).c_str(), bufenlarge::protocol_name(port.info()).c_str(),
               bufenlarge::domain_name(port.info()).c_str(), bufenlarge::address_text(port.address()).c_str(),
-              port.ordered() ? "taken by their commit word (writes are placed in order)"
-                             : "taken when their check holds (writes may be placed out of order)");
+              port.arrival() == bufenlarge::Arrival::kDoorbell ? "doorbell" : "polled",
+              port.arrival_reason().c_str());
   rlimit locked{};
   if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY)
     std::printf("memlock   %llu bytes may be pinned (ulimit -l)\n",

@@ -94,6 +94,13 @@ bool read_provider(Values& values, std::string_view text) {
   return text == "auto" || values.provider != ProviderChoice::kAuto;
 }
 
+bool read_arrival(Values& values, std::string_view text) {
+  values.arrival = text == "polled"     ? ArrivalChoice::kPolled
+                   : text == "doorbell" ? ArrivalChoice::kDoorbell
+                                        : ArrivalChoice::kAuto;
+  return text == "auto" || values.arrival != ArrivalChoice::kAuto;
+}
+
 bool read_text_interface(Values& values, std::string_view text) {
   values.interface_name = text;
   return true;

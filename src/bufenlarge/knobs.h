@@ -54,6 +54,7 @@ class Knobs {
     bool enlargement = true;
     VectorMode vector = VectorMode::kPartial;
     ProviderChoice provider = ProviderChoice::kAuto;
+    ArrivalChoice arrival = ArrivalChoice::kAuto;
     std::string interface_name;
     std::uint64_t ack_timeout_us = 0;
     std::uint64_t connect_timeout_us = 0;

@@ -38,7 +38,7 @@ TEST_CASE("the version names the wire version", "[c_api]") {
 }
 
 TEST_CASE("knobs can be listed, and an index beyond is an empty name", "[c_api]") {
-  CHECK(bufenlarge_knob_count() == 12);
+  CHECK(bufenlarge_knob_count() == 13);
   CHECK(std::string(bufenlarge_knob_name(0)) == "PHASES");
   CHECK(std::string(bufenlarge_knob_name(bufenlarge_knob_count())).empty());
 }
@@ -126,7 +126,8 @@ TEST_CASE("what is NULL may be closed and destroyed", "[c_api]") {
 }
 
 TEST_CASE("a fabric that is not there is a fabric error that says what was tried", "[c_api]") {
-  for (const auto& [name, value] : {std::pair("PROVIDER", "verbs"), std::pair("INTERFACE", "nosuch0")}) {
+  for (const auto& [name, value] : {std::pair("PROVIDER", "verbs"), std::pair("INTERFACE", "nosuch0"),
+                                     std::pair("ARRIVAL", "doorbell")}) {
     const Options options = make_options({{name, value}});
     bufenlarge_context_t* context = nullptr;
     char message[BUFENLARGE_MESSAGE_BYTES] = "";
@@ -264,6 +265,8 @@ TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10
   CHECK(all.deregistrations == 1);
   CHECK(std::string(all.provider) == "tcp");
   CHECK(std::string(all.protocol) == "FI_PROTO_SOCK_TCP");
+  CHECK(std::string(all.arrival) == "polled");
+  CHECK_THAT(all.arrival_reason, Contains("in order"));
   CHECK(std::string(all.interface_name) == "lo");
 }
 

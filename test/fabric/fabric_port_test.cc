@@ -84,7 +84,8 @@ TEST_CASE("a write lands where it was told to, small ones copied, large ones wit
     const std::size_t offset = ((1 << 20) - bytes) / 2;
     const unsigned before = pair.active.written;
     const WriteResult result = pair.active.port.write(pair.from, source, source.data(), bytes,
-                                                      target.remote_address() + offset, target.remote_key());
+                                                      target.remote_address() + offset, target.remote_key(),
+                                                       WriteUse::kSlots);
     INFO(bytes << " bytes");
     REQUIRE((result == WriteResult::kCopied || result == WriteResult::kPosted));
     if (bytes <= kInlineBytes) CHECK(result == WriteResult::kCopied);
@@ -108,7 +109,8 @@ TEST_CASE("writes of one link land in the order they were posted in", "[fabric_p
       std::byte* slot = source.data() + (posted % 64) * 4096;
       const std::uint64_t value = posted + 1;
       std::memcpy(slot, &value, sizeof value);
-      if (pair.active.port.write(pair.from, source, slot, 256, target.remote_address(), target.remote_key()) !=
+      if (pair.active.port.write(pair.from, source, slot, 256, target.remote_address(), target.remote_key(),
+                                 WriteUse::kSlots) !=
           WriteResult::kPosted)
         break;
       ++posted;
@@ -132,7 +134,7 @@ TEST_CASE("a write to a region that is gone does not land, not even in one that 
   target = FabricPort::Region();
   target = pair.passive.port.allocate(8192);
   CHECK(target.remote_key() != key);
-  (void)pair.active.port.write(pair.from, source, source.data(), 4096, address, key);
+  (void)pair.active.port.write(pair.from, source, source.data(), 4096, address, key, WriteUse::kSlots);
   // Expect: the connection breaks; the time is enough for the bytes to have come
   REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.active.lost.empty() || !pair.passive.lost.empty(); }));
   (void)comes_true([] { return false; }, [&] { pair.active.poll(), pair.passive.poll(); }, std::chrono::milliseconds(100));
@@ -165,7 +167,7 @@ TEST_CASE("a closed link tells nothing more, not even its completions", "[fabric
   const FabricPort::Region source = pair.active.port.allocate(1 << 20);
   for (int i = 0; i < 8; ++i)
     CHECK(pair.active.port.write(pair.from, source, source.data(), 1 << 17, target.remote_address(),
-                                 target.remote_key()) == WriteResult::kPosted);
+                                 target.remote_key(), WriteUse::kSlots) == WriteResult::kPosted);
   const unsigned before = pair.active.written;
   pair.from = FabricPort::Link();
   REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.passive.lost.empty(); }));
@@ -177,7 +179,7 @@ TEST_CASE("writing on no link fails", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region source = pair.active.port.allocate(4096);
   FabricPort::Link none;
-  CHECK(pair.active.port.write(none, source, source.data(), 8, 0, 1) == WriteResult::kFailed);
+  CHECK(pair.active.port.write(none, source, source.data(), 8, 0, 1, WriteUse::kSlots) == WriteResult::kFailed);
 }
 
 TEST_CASE("a hundred connections of one port come and go, and nothing is left registered", "[fabric_port]") {

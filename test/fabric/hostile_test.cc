@@ -189,7 +189,8 @@ TEST_CASE("a peer that writes what breaks the wire's rules loses its channel, an
   const FabricPort::Region source = forged.forger.port.allocate(512);
   auto* trailer = reinterpret_cast<SlotTrailer*>(source.data() + 512 - sizeof(SlotTrailer));
   *trailer = SlotTrailer{0, 0, 0xffffffff, 77, 0, 99, commit_word(0, 0)};
-  REQUIRE(forged.forger.port.write(forged.link, source, source.data(), 512, told.ring_address, told.ring_key) ==
+  REQUIRE(forged.forger.port.write(forged.link, source, source.data(), 512, told.ring_address, told.ring_key,
+                                   WriteUse::kSlots) ==
           WriteResult::kPosted);
   REQUIRE(forged.until([&] { return !forged.victim.failures.empty(); }));
   CHECK(forged.victim.failures[0].status == BUFENLARGE_ERR_PROTOCOL);

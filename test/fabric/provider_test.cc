@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "fabric/fabric_error.h"
+#include "fabric/fabric_port.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -51,6 +52,64 @@ TEST_CASE("an interface there is not is refused by its name, with those there ar
 TEST_CASE("verbs without a device is refused with what works", "[provider]") {
   CHECK_THAT(refusal({ProviderChoice::kVerbs, "lo"}),
              Contains("PROVIDER='verbs'") && Contains("127.0.0.1") && Contains("PROVIDER=tcp"));
+}
+
+// ---- arrival
+
+std::string arrival_refusal(const fi_info& info) {
+  try {
+    (void)choose_arrival(info, ArrivalChoice::kDoorbell);
+  } catch (const FabricError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// As verbs offers it: only these fields are looked at.
+InfoPtr verbs_offer(std::uint32_t protocol, std::size_t immediate_data) {
+  InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
+  info->ep_attr->protocol = protocol;
+  info->domain_attr->cq_data_size = immediate_data;
+  return info;
+}
+
+TEST_CASE("on tcp slots are polled for, whether it is asked for or not", "[provider][arrival]") {
+  const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
+  for (const ArrivalChoice choice : {ArrivalChoice::kAuto, ArrivalChoice::kPolled}) {
+    const ArrivalVerdict verdict = choose_arrival(*info, choice);
+    CHECK(verdict.arrival == Arrival::kInOrder);
+    CHECK_THAT(verdict.why, Contains("in order"));
+  }
+}
+
+TEST_CASE("doorbells on tcp are refused with what is allowed", "[provider][arrival]") {
+  const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
+  CHECK_THAT(arrival_refusal(*info), Contains("MPIR_CVAR_BUFENLARGE_ARRIVAL='doorbell'") && Contains("tcp") &&
+                                         Contains("auto or polled"));
+}
+
+TEST_CASE("a port on tcp with doorbells is not opened", "[provider][arrival]") {
+  ProviderRequest request{ProviderChoice::kTcp, "lo"};
+  request.arrival = ArrivalChoice::kDoorbell;
+  CHECK_THROWS_AS(FabricPort(request), FabricError);
+}
+
+TEST_CASE("on verbs slots are checked, or rung for when that is asked for", "[provider][arrival]") {
+  for (const std::uint32_t protocol : {FI_PROTO_RDMA_CM_IB_RC, FI_PROTO_IWARP}) {
+    const InfoPtr info = verbs_offer(protocol, protocol == FI_PROTO_IWARP ? 0 : 4);
+    CHECK(choose_arrival(*info, ArrivalChoice::kAuto).arrival == Arrival::kChecked);
+    CHECK(choose_arrival(*info, ArrivalChoice::kPolled).arrival == Arrival::kChecked);
+    CHECK(choose_arrival(*info, ArrivalChoice::kDoorbell).arrival == Arrival::kDoorbell);
+  }
+}
+
+TEST_CASE("the reason tells how a doorbell is rung", "[provider][arrival]") {
+  const InfoPtr with_data = verbs_offer(FI_PROTO_RDMA_CM_IB_RC, 4);
+  const InfoPtr without = verbs_offer(FI_PROTO_IWARP, 0);
+  CHECK(has_immediate_data(*with_data));
+  CHECK_FALSE(has_immediate_data(*without));
+  CHECK_THAT(choose_arrival(*with_data, ArrivalChoice::kDoorbell).why, Contains("immediate data with each write"));
+  CHECK_THAT(choose_arrival(*without, ArrivalChoice::kDoorbell).why, Contains("a message after each write"));
 }
 
 TEST_CASE("libfabric's registration cache is off, unless the user has set it", "[provider][E7]") {

@@ -28,7 +28,7 @@ case_program() {
     read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
     # shellcheck disable=SC2086 # arguments are words
     run_job "$log" "$limit" "${words[@]}" \
-        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program" $4 "seed=$seed"
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" $4 "seed=$seed"
     check_job "$test_program" "$limit" "$log"
 }
 
@@ -74,7 +74,7 @@ case_growth() {
     rm -f "$summary"
     read -r -a words <<<"$(setting_environment "$setting")"
     run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
-        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
     if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
         reason=$(job_reason "$log" "$limit")
         return
@@ -84,6 +84,39 @@ case_growth() {
     printf '%s\n' "==== summary $summary ====" "$wrong" >>"$log"
     reason=${wrong%%$'\n'*}
     [ -n "$reason" ] || remark=$(jq -r '.totals | "ring memory \(.ring_bytes) bytes, all large \(.ring_bytes_all_large)"' "$summary")
+}
+
+# ---- summary ------------------------------------------------------------------------------------
+
+# What the JSON summary says of the fabric, against what the fabric is: prints what is wrong.
+# shellcheck disable=SC2016 # a jq program
+summary_program='
+    (if $fabric == "rxe" then "FI_PROTO_RDMA_CM_IB_RC" else "FI_PROTO_IWARP" end) as $protocol |
+    .reports[] | "rank \(.rank): " as $who |
+    if .provider != "verbs" then $who + "provider \(.provider)"
+    elif .protocol != $protocol then $who + "protocol \(.protocol), expected \($protocol)"
+    elif .arrival != $arrival then $who + "arrival \(.arrival), expected \($arrival)"
+    elif (.arrival_reason | length) == 0 then $who + "no reason for the arrival mode"
+    elif ([.channels[] | select(.send.messages > 0)] | length) == 0 then $who + "no channel was used"
+    elif .peer_memory.send_queue_bytes == 0 then $who + "no size of the send queue"
+    else empty end'
+
+# case_summary: ARGUMENTS is the setting (E15).
+case_summary() {
+    local ranks=$2 test_program=$3 setting=$4 limit=$5 log=$6 arrival=polled words summary wrong
+    [ "$setting" != doorbell ] || arrival=doorbell
+    summary=$work/log/summary-$setting.json
+    read -r -a words <<<"$(setting_environment "$setting")"
+    run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
+    if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
+        reason=$(job_reason "$log" "$limit")
+        return
+    fi
+    wrong=$(jq -r --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" --arg arrival "$arrival" \
+        "$summary_program" "$summary" 2>&1) || wrong="jq cannot read $summary: $wrong"
+    reason=${wrong%%$'\n'*}
+    [ -n "$reason" ] || remark=$(jq -r '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' "$summary")
 }
 
 # ---- bad knobs ----------------------------------------------------------------------------------
@@ -125,7 +158,7 @@ case_badknob() {
     esac
     [ -n "$allowed" ] || { reason="docs/knobs.md has no row for $knob" && return; }
     run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "MPIR_CVAR_BUFENLARGE_$knob=$value" \
-        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program"
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program"
     check_refusal "$limit" "$log" "$knob" "'$value'" "$allowed"
 }
 
@@ -134,14 +167,14 @@ case_empty_knob() {
     local ranks=$2 test_program=$3 limit=$5 log=$6 knob words=()
     for knob in $4; do words+=("MPIR_CVAR_BUFENLARGE_$knob="); done
     run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${words[@]}" \
-        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program"
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program"
     check_job "$test_program" "$limit" "$log"
 }
 
 # Two processes with unequal rings: refused by both, with both values.
 case_unequal_phases() {
     local test_program=$work/bin/$3 limit=$5 log=$6 knob=MPIR_CVAR_BUFENLARGE_PHASES
-    run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "$prefix/bin/mpiexec" \
+    run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" \
         -n 1 -env "$knob" 512,8192 "$test_program" : -n 1 -env "$knob" 256,8192 "$test_program"
     check_refusal "$limit" "$log" PHASES "512 bytes" "256 bytes"
 }
@@ -179,7 +212,7 @@ case_stranger() {
     rm -f "$summary"
     compile_stranger "$stranger"
     job_start "$log" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
-        "$prefix/bin/mpiexec" -n "$ranks" "$work/bin/$test_program" "seed=$seed" seconds=5
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed" seconds=5
     pids=$(await_ranks "$ranks")
     # shellcheck disable=SC2086 # one word per process
     timeout -k 5 40 "$work/bin/$stranger" 3 $pids >"$log.stranger" 2>&1 || status=$?

@@ -10,10 +10,12 @@ job_mark=''
 
 # start_jobs WORK: once, before the first job.
 start_jobs() {
+    local pipe
     job_work=$1
-    rm -f "$job_work/done"
-    mkfifo "$job_work/done"
-    exec {job_done}<>"$job_work/done"
+    pipe=$(mktemp -u "${TMPDIR:-/tmp}/bufenlarge-job.XXXXXX") # a shared work folder may have no pipes
+    mkfifo -m 600 "$pipe"
+    exec {job_done}<>"$pipe"
+    rm -f "$pipe"
     trap 'job_kill' EXIT
     trap 'exit 130' INT TERM HUP
 }

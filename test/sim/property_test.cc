@@ -3,8 +3,9 @@
 // seed_runner.h for more of them, or for a single one). All of these are looked at in every family:
 // nothing is lost, doubled, changed or out of order; marks are right; no slot is written before the
 // one that lay there was read; nothing is written into memory that was not confirmed or is closed;
-// memory that a posted write reads is neither changed nor freed; everything drains; what grew had to;
-// the registered bytes are those of the rings in use; every region is given back.
+// each doorbell finds a receive posted for it; memory that a posted write reads is neither changed nor
+// freed; everything drains; what grew had to; the registered bytes are those of the rings in use; every
+// region is given back.
 #include <catch2/catch.hpp>
 #include <initializer_list>
 
@@ -45,7 +46,8 @@ TEST_CASE("every message arrives once and in order under all faults", "[sim][E1]
         BUFENLARGE_COUNT(acks_corrupted), BUFENLARGE_COUNT(acks_late), BUFENLARGE_COUNT(repeats),
         BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(attempts_lost), BUFENLARGE_COUNT(connects_refused),
         BUFENLARGE_COUNT(torn_writes), BUFENLARGE_COUNT(rereads), BUFENLARGE_COUNT(agains),
-        BUFENLARGE_COUNT(answers_inside), BUFENLARGE_COUNT(allocation_failures)});
+        BUFENLARGE_COUNT(answers_inside), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(doorbells),
+        BUFENLARGE_COUNT(overtakes)});
 }
 
 TEST_CASE("an acknowledgement that does not come whole is asked for again", "[sim][E8]") {
@@ -68,7 +70,8 @@ TEST_CASE("a ring that cannot be had is refused and the data goes in pieces", "[
 
 TEST_CASE("only a direction with an element that does not fit grows", "[sim][E3][E4][E5][E9][E10][E11]") {
   hold(SimKind::kGrowth, 300,
-       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(answers_inside)});
+       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(answers_inside),
+        BUFENLARGE_COUNT(doorbells)});
 }
 
 TEST_CASE("the other channels finish while one waits for its acknowledgement", "[sim][E6]") {
@@ -76,13 +79,18 @@ TEST_CASE("the other channels finish while one waits for its acknowledgement", "
 }
 
 TEST_CASE("the death of a process is told once and harms nobody else", "[sim]") {
-  hold(SimKind::kDeath, 300, {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told)});
+  hold(SimKind::kDeath, 300,
+       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(doorbells),
+        BUFENLARGE_COUNT(doorbells_after_loss)});
 }
 
 TEST_CASE("rings of one slot and slots of the smallest size lose nothing", "[sim][E2]") {
-  hold(SimKind::kTight, 300, {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(grant_words)});
+  hold(SimKind::kTight, 300,
+       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(grant_words), BUFENLARGE_COUNT(doorbells),
+        BUFENLARGE_COUNT(overtakes)});
 }
 
 TEST_CASE("what was written before a process closed its context arrives", "[sim]") {
-  hold(SimKind::kLeave, 200, {BUFENLARGE_COUNT(messages)});
+  hold(SimKind::kLeave, 200,
+       {BUFENLARGE_COUNT(messages), BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(doorbells_after_loss)});
 }

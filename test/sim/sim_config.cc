@@ -22,7 +22,7 @@ class Draw {
     config_.peers = kind_ == SimKind::kConnections ? random_.between(2, 6) : one_of({2, 2, 3, 4, 5, 6});
     if (kind_ == SimKind::kStall) config_.peers = random_.between(3, 5);
     if (kind_ == SimKind::kDeath) config_.peers = random_.between(2, 5);
-    config_.ordered = random_.chance(400);
+    fabric();
     config_.virtual_addresses = random_.chance(500);
     settings();
     writes();
@@ -37,6 +37,7 @@ class Draw {
   }
   [[nodiscard]] bool is(SimKind kind) const { return kind_ == kind; }
 
+  void fabric();
   void settings();
   void phases();
   void threshold(std::uint8_t index, bool percent);
@@ -56,6 +57,17 @@ class Draw {
   SimConfig config_;
   SimKind kind_;
 };
+
+// ---- fabric
+
+void Draw::fabric() {
+  static constexpr Arrival kArrivals[]{Arrival::kInOrder, Arrival::kChecked, Arrival::kDoorbell};
+  config_.arrival = kArrivals[random_.below(3)];
+  const bool in_order = config_.arrival == Arrival::kInOrder;
+  config_.any_order = !in_order && random_.chance(300);
+  config_.poll_entries_max = one_of({1, 4, 16});
+  config_.inline_bytes = in_order ? 2 * sizeof(EnlargeAck) : one_of({0, kInlineBytes});
+}
 
 // ---- rings
 
@@ -116,6 +128,7 @@ void Draw::writes() {
   faults.pause = one_of({0, 0, 1, 5});
   faults.pause_us_max = one_of({200, 2000, 20000});
   faults.connect_us_max = one_of({5, 50, 2000});
+  if (is(SimKind::kLeave)) faults.pause = one_of({1, 5, 20});
 }
 
 void Draw::acks() {
@@ -232,11 +245,15 @@ void Draw::messages() {
 
 }  // namespace
 
+const char* arrival_name(Arrival arrival) {
+  return arrival == Arrival::kInOrder ? "ordered" : arrival == Arrival::kChecked ? "unordered" : "doorbell";
+}
+
 SimConfig draw_config(std::uint64_t seed, SimKind kind) { return Draw(seed, kind).make(seed); }
 
 std::string describe(const SimConfig& config) {
-  std::string text = std::to_string(config.peers) + " processes, " +
-                     (config.ordered ? "ordered" : "unordered") + " fabric, enlargement " +
+  std::string text = std::to_string(config.peers) + " processes, " + arrival_name(config.arrival) +
+                     (config.any_order ? " (writes in any order)" : "") + " fabric, enlargement " +
                      (config.channel.enlargement ? "on" : "off") + ", vector " +
                      (config.channel.vector_mode == VectorMode::kWhole ? "whole" : "partial") + ", phases";
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i) {

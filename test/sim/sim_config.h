@@ -34,7 +34,10 @@ struct SimConfig {
   std::uint32_t peers = 2;
   ChannelSettings channel;
   SimFaults faults;
-  bool ordered = false;
+  Arrival arrival = Arrival::kChecked;
+  bool any_order = false;         // see SimFabric
+  std::uint32_t inline_bytes = kInlineBytes;
+  std::uint32_t poll_entries_max = 16;
   bool virtual_addresses = false;
   std::vector<SimMessagePlan> plan;
   std::uint32_t answers_max = 0;               // messages sent from inside of the deliver callback
@@ -62,6 +65,9 @@ enum class SimKind : std::uint8_t {
 };
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
+
+// As stories name it: ordered, unordered, doorbell.
+[[nodiscard]] const char* arrival_name(Arrival arrival);
 
 // One line for a failure's report.
 [[nodiscard]] std::string describe(const SimConfig& config);

@@ -17,10 +17,19 @@ void SimFabric::violate(const std::string& text) {
 }
 
 void SimFabric::closing(std::uint32_t owner, std::uint32_t key) {
-  if (ordered) return;
+  if (ordered()) return;
   for (const auto& endpoint : endpoints) {
     const SimEndpoint* other = endpoint->other();
     if (other != nullptr && other->open() && other->rank() == owner) endpoint->finish_placing(key);
+  }
+}
+
+void SimFabric::go_on() {
+  if (in_turn || !random.chance(100)) return;
+  const std::uint32_t us_max = random.chance(100) ? 500 : 8;  // not scheduled for a while
+  for (std::uint32_t times = random.between(1, 3); times > 0; --times) {
+    clock.advance(random.below(us_max));
+    for (const auto& endpoint : endpoints) endpoint->advance();
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "channel/port.h"
 #include "protocol/ring_consumer.h"
 #include "sim/sim_clock.h"
 #include "sim/sim_faults.h"
@@ -46,6 +47,8 @@ struct SimFabric {
   // Memory of `owner` is about to be unregistered. A device waits for what it is placing there at that
   // moment; a software provider (ordered) knows nothing of it and goes on later.
   void closing(std::uint32_t owner, std::uint32_t key);
+  // The devices work while a process is between two looks at its own.
+  void go_on();
   // A write's or an event's way, in microseconds.
   [[nodiscard]] std::uint64_t delay(std::uint32_t us_max);
 
@@ -54,7 +57,15 @@ struct SimFabric {
   SimFaults faults;
   SimTrace trace;
   SimTotals totals;
-  bool ordered = false;               // as tcp: placed in order, and only when the target polls
+  [[nodiscard]] bool ordered() const { return arrival == Arrival::kInOrder; }
+
+  Arrival arrival = Arrival::kChecked;  // in order, as tcp: and only when the target polls
+  // As iWARP: the writes of a link are placed in any order until a doorbell behind them is rung, but
+  // those to the same bytes, and those of one kind of word, in posting order.
+  bool any_order = false;
+  std::uint32_t inline_bytes = kInlineBytes;
+  std::uint32_t poll_entries_max = 16;  // completions and doorbells that one poll reads
+  std::uint32_t receives = 0;         // posted for doorbells, per endpoint: the slots of the largest ring
   bool virtual_addresses = false;     // as verbs: remote addresses are not offsets
   std::deque<AckFate> scripted_acks;  // of the next acknowledgements; then chance decides
   AckStall stall;
@@ -63,7 +74,8 @@ struct SimFabric {
   // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
   std::string violation;
-  bool moved = false;  // something happened since the world last looked
+  bool in_turn = false;  // a story: time passes between turns only
+  bool moved = false;    // something happened since the world last looked
 };
 
 }  // namespace bufenlarge::sim

@@ -11,34 +11,41 @@ namespace bufenlarge::sim {
 
 namespace {
 
-// Of a real endpoint: the slot writes a channel keeps posted, and a few words.
+// Of a real endpoint: of tcp the slot writes a channel keeps posted, and a few words; of verbs fewer.
 constexpr std::uint32_t kQueueEntries = kWritesInFlightMax + 4;
+constexpr std::uint32_t kShortQueueEntries = 15;
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+std::string text_of(WriteKind kind) {
+  return kind == WriteKind::kSlots ? "slots" : kind == WriteKind::kAck ? "an acknowledgement" : "a word";
+}
 
 }  // namespace
 
 // ---- posting
 
 WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
-                               std::uint64_t address, std::uint32_t key) {
+                               std::uint64_t address, std::uint32_t key, WriteUse use) {
+  const bool copied = bytes <= fabric_.inline_bytes || (use == WriteUse::kWord && bytes == sizeof(GrantWord));
   if (broken_ || other_ == nullptr) {
     // A device takes writes of a link that is no more, or says so: either is to be borne.
     const bool said = other_ == nullptr || fabric_.random.chance(500);
-    return said ? WriteResult::kFailed : bytes <= kInlineBytes ? WriteResult::kCopied : WriteResult::kPosted;
+    return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
   }
-  if (incomplete_ >= kQueueEntries || fabric_.random.chance(fabric_.faults.write_again)) {
+  const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
+  if (incomplete_ >= entries || fabric_.random.chance(fabric_.faults.write_again)) {
     ++fabric_.totals.agains;
     return WriteResult::kAgain;
   }
   const std::span<const std::byte> data(from, bytes);
   const WriteKind kind = rules_.kind_of(key, address, bytes);
-  check(kind, data, address, key);
+  check(kind, data, address, key, use);
   note(kind, data);
-  const bool copied = bytes <= kInlineBytes;
-  Write write{kind, copied ? nullptr : source, from, address, key, digest32(from, bytes), 0, 0, 0, {}, {}};
+  Write write{kind, copied ? nullptr : source, from, address, key, digest32(from, bytes), 0, 0, 0, {}, {}, {}};
   write.bytes.assign(from, from + bytes);
   write.read = copied;
+  write.rings = use == WriteUse::kRungSlots;
   if (!copied) ++source->readers;
   if (kind == WriteKind::kAck) {
     std::memcpy(&write.ack, from, sizeof write.ack);
@@ -52,15 +59,18 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
 }
 
 void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address,
-                        std::uint32_t key) {
+                        std::uint32_t key, WriteUse use) {
   const std::string who =
       "rank " + std::to_string(rank_) + " to rank " + std::to_string(other_->rank_) + ": ";
   if (!connected_) fabric_.violate(who + "write on a connection that is not there yet");
   if (!active_ && !spoken_to_) fabric_.violate(who + "the passive side wrote first");
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
+  if ((kind != WriteKind::kSlots) != (use == WriteUse::kWord)) fabric_.violate(who + "write of another use");
   if (kind != WriteKind::kSlots) return;
+  const bool rung = use == WriteUse::kRungSlots;
+  if (rung != (fabric_.arrival == Arrival::kDoorbell)) fabric_.violate(who + "rung without being asked, or not");
   const RingConsumer* reader = other_->open() ? fabric_.consumer_of(other_->rank_, rank_) : nullptr;
-  const std::string broken = rules_.check_slots(key, address, data, reader);
+  const std::string broken = rules_.check_slots(key, address, data, rung, reader);
   if (!broken.empty()) fabric_.violate(who + broken);
 }
 
@@ -105,9 +115,17 @@ void SimEndpoint::read(Write& write) {
   fabric_.moved = true;
   fabric_.totals.rereads += write.read;
   write.read = true;
-  std::memcpy(write.bytes.data(), write.from, write.bytes.size());
-  if (digest32(write.from, write.bytes.size()) != write.posted_digest)
-    fabric_.violate("rank " + std::to_string(rank_) + " changed memory that a posted write had yet to read");
+  // A second answer to a request may still travel when the peer, which has used the first, asks for more:
+  // then it is the next acknowledgement that arrives, or parts of both.
+  const bool used = write.kind == WriteKind::kAck && other_->rules_.used_ack() >= write.ack.number;
+  const bool changed = used && std::memcmp(write.from, &write.ack, sizeof write.ack) != 0;
+  const std::uint32_t kept = changed ? fabric_.random.below(sizeof write.ack) : 0;
+  fabric_.totals.acks_changed += changed;
+  std::memcpy(write.bytes.data() + kept, write.from + kept, write.bytes.size() - kept);
+  write.flip();
+  if (!changed && digest32(write.from, write.bytes.size()) != write.posted_digest)
+    fabric_.violate("rank " + std::to_string(rank_) + " changed memory that a posted write had yet to read: " +
+                    text_of(write.kind));
 }
 
 void SimEndpoint::complete(Write& write) {
@@ -115,7 +133,8 @@ void SimEndpoint::complete(Write& write) {
   --incomplete_;
   if (write.source == nullptr) return;
   --write.source->readers;
-  if (digest32(write.from, write.bytes.size()) != write.posted_digest)
+  // An acknowledgement may be used, and its place with it, before its completion is here.
+  if (write.kind == WriteKind::kSlots && digest32(write.from, write.bytes.size()) != write.posted_digest)
     fabric_.violate("rank " + std::to_string(rank_) + " changed memory before its write was complete");
 }
 
@@ -130,11 +149,12 @@ void SimEndpoint::place(Write& write, const Piece& piece) {
   }
   std::memcpy(to + piece.offset, write.bytes.data() + piece.offset, piece.bytes);
   other_->spoken_to_ = true;
-  if (write.kind == WriteKind::kAck && std::memcmp(to, &write.ack, sizeof write.ack) == 0) {
-    if (&piece == &write.pieces.back())
-      fabric_.trace.note("%lld>%lld  ack %lld is there", rank_, other_->rank_, write.ack.number);
-    other_->rules_.landed(write.ack);
-  }
+  if (write.kind != WriteKind::kAck) return;
+  EnlargeAck there;
+  std::memcpy(&there, to, sizeof there);
+  other_->rules_.landed(there);
+  if (&piece == &write.pieces.back() && std::memcmp(to, &write.ack, sizeof there) == 0)
+    fabric_.trace.note("%lld>%lld  ack %lld is there", rank_, other_->rank_, there.number);
 }
 
 // ---- time
@@ -147,10 +167,11 @@ void SimEndpoint::advance() {
       if (!write.read) read(write);
       if (write.reread_us != 0 && write.reread_us <= now) {
         write.reread_us = 0;
-        read(write);
+        if (write.kind == WriteKind::kSlots || !write.placed_whole()) read(write);
       }
     }
-    if (!fabric_.ordered) place_due();
+    if (!fabric_.ordered()) place_due();
+    if (fabric_.arrival == Arrival::kDoorbell) ring_due();
   }
   if (open() || told_ || other_ == nullptr || !writes_.empty()) return;
   told_ = true;
@@ -160,18 +181,46 @@ void SimEndpoint::advance() {
 
 void SimEndpoint::place_due() {
   const std::uint64_t now = fabric_.clock.now_us();
+  bool overtakes = false;
   for (Write& write : writes_) {
-    while (write.read && write.placed < write.pieces.size() && write.pieces[write.placed].due_us <= now)
+    while (write.read && !write.placed_whole() && write.pieces[write.placed].due_us <= now) {
+      fabric_.totals.overtakes += overtakes;
       place(write, write.pieces[write.placed++]);
-    if (write.placed < write.pieces.size()) break;
+    }
+    overtakes |= !write.placed_whole();
+    if (overtakes && !fabric_.any_order) break;
   }
   drop_done();
+}
+
+void SimEndpoint::ring_due() {
+  for (Write& write : writes_) {
+    if (!write.placed_whole()) break;
+    if (!write.rings) continue;
+    if (write.ring_us > fabric_.clock.now_us()) break;
+    write.rings = false;
+    fabric_.moved = true;
+    if (!other_->open()) continue;
+    ++fabric_.totals.doorbells;
+    fabric_.trace.note("%lld>%lld  doorbell", rank_, other_->rank_);
+    if (++other_->doorbells_ > fabric_.receives)
+      fabric_.violate("rank " + std::to_string(rank_) + " rang, and no receive was posted");
+  }
+  drop_done();
+}
+
+bool SimEndpoint::take_doorbell() {
+  if (doorbells_ == 0) return false;
+  --doorbells_;
+  fabric_.moved = true;
+  fabric_.totals.doorbells_after_loss += lost_;
+  return true;
 }
 
 void SimEndpoint::finish_placing(std::uint32_t key) {
   for (Write& write : writes_) {
     if (write.key != key || write.placed == 0) continue;
-    while (write.placed < write.pieces.size()) place(write, write.pieces[write.placed++]);
+    while (!write.placed_whole()) place(write, write.pieces[write.placed++]);
   }
 }
 
@@ -181,7 +230,7 @@ bool SimEndpoint::take_completion() {
   for (Write& write : writes_) {
     if (write.complete) continue;
     if (!write.read || write.reread_us != 0 || write.complete_us > now) return false;
-    const bool told = write.source != nullptr;
+    const bool told = write.source != nullptr && write.kind == WriteKind::kSlots;
     complete(write);
     if (!told) continue;
     fabric_.moved = true;
@@ -193,9 +242,8 @@ bool SimEndpoint::take_completion() {
 }
 
 void SimEndpoint::drop_done() {
-  while (!writes_.empty() && writes_.front().complete &&
-         writes_.front().placed == writes_.front().pieces.size())
-    writes_.pop_front();
+  const auto done = [](const Write& write) { return write.complete && write.placed_whole() && !write.rings; };
+  while (!writes_.empty() && done(writes_.front())) writes_.pop_front();
 }
 
 std::uint64_t SimEndpoint::next_due_us() const {
@@ -206,9 +254,14 @@ std::uint64_t SimEndpoint::next_due_us() const {
     if (!write.read) due = std::min(due, write.read_us);
     if (write.reread_us != 0) due = std::min(due, write.reread_us);
   }
+  bool all_placed = true;
   for (const Write& write : writes_) {
-    if (write.placed == write.pieces.size()) continue;
-    return std::min(due, write.pieces[write.placed].due_us);
+    if (!write.placed_whole())
+      due = std::min(due, write.pieces[write.placed].due_us);
+    else if (write.rings && all_placed)
+      due = std::min(due, write.ring_us);
+    all_placed = all_placed && write.placed_whole();
+    if (!all_placed && !fabric_.any_order) break;
   }
   return due;
 }

@@ -5,8 +5,9 @@
 // the later bytes count), placed in pieces, and complete at a random time after its last read, which
 // may be before or after it is placed. Reads, placing and completions are each in posting order.
 //
-// Unordered (as RDMA): the pieces of a write appear in any order, while nobody looks. Ordered (as tcp):
-// from front to back, and only when the target polls.
+// Unordered (as RDMA): the pieces of a write appear in any order, while nobody looks, and after it and all
+// before it, the doorbell that it was posted with. Ordered (as tcp): from front to back, and only when the
+// target polls.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +31,13 @@ class SimEndpoint {
 
   // ---- the owner's calls
   [[nodiscard]] WriteResult write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
-                                  std::uint64_t address, std::uint32_t key);
+                                  std::uint64_t address, std::uint32_t key, WriteUse use);
   // What was read from its source by now still arrives, then the other side is told.
   void close();
   // One completion that is due; false when there is none.
   [[nodiscard]] bool take_completion();
+  // One doorbell of the other side, whose receive is posted anew; false when there is none.
+  [[nodiscard]] bool take_doorbell();
 
   // ---- the fabric's
   void pair(SimEndpoint& other, bool active);
@@ -43,6 +46,8 @@ class SimEndpoint {
   void crash();
   // Nothing gets through any more; an event will tell.
   void set_broken() { broken_ = true; }
+  // The event that tells so was given to the owner.
+  void set_lost() { lost_ = true; }
   // Does what is due.
   void advance();
   // Places what is due, as the target's poll does on an ordered fabric.
@@ -53,6 +58,8 @@ class SimEndpoint {
   [[nodiscard]] std::uint64_t next_due_us() const;
   [[nodiscard]] std::uint64_t next_completion_us() const;
   [[nodiscard]] bool quiet() const { return writes_.empty(); }
+  // Doorbells wait for the owner's poll.
+  [[nodiscard]] bool rung() const { return doorbells_ != 0; }
 
   [[nodiscard]] bool open() const { return user_ != nullptr; }
   [[nodiscard]] void* user() const { return user_; }
@@ -85,22 +92,37 @@ class SimEndpoint {
     std::uint64_t complete_us;
     std::vector<std::byte> bytes;  // as read
     std::vector<Piece> pieces;
+    std::vector<std::uint32_t> flipped_bits;  // of what was read
     std::size_t placed = 0;  // pieces
     bool read = false;
     bool complete = false;
+    bool rings = false;  // its doorbell has not been rung yet
+    std::uint64_t ring_us = 0;
     EnlargeAck ack{};  // kAck: as it was posted
+
+    void flip() {
+      for (const std::uint32_t bit : flipped_bits) bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    }
+    [[nodiscard]] bool placed_whole() const { return placed == pieces.size(); }
+    [[nodiscard]] bool overlaps(const Write& other) const {
+      return key == other.key && address < other.address + other.bytes.size() &&
+             other.address < address + bytes.size();
+    }
   };
 
-  void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key);
+  void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key,
+             WriteUse use);
   void note(WriteKind kind, std::span<const std::byte> data);
   void plan(Write& write);
   void cut(Write& write);
+  [[nodiscard]] std::uint64_t earliest_place_us(const Write& write) const;
   void damage(Write& write);
   [[nodiscard]] AckFate ack_fate(const EnlargeAck& ack);
   void note_fate(const EnlargeAck& ack, const AckFate& fate);
   void read(Write& write);
   void complete(Write& write);
   void place(Write& write, const Piece& piece);
+  void ring_due();
   void drop_done();
   void drop_unread();
 
@@ -115,13 +137,16 @@ class SimEndpoint {
   std::uint64_t read_us_ = 0;
   std::uint32_t number_;
   std::uint32_t rank_;
+  std::uint64_t ring_us_ = 0;  // when the last doorbell is due
   std::uint32_t incomplete_ = 0;
+  std::uint32_t doorbells_ = 0;  // of the other side, not read yet
   std::uint32_t damaged_ack_ = 0;  // number of the request whose acknowledgements were damaged ...
   std::uint32_t damages_ = 0;      // ... this often
   bool connected_ = false;
   bool active_ = false;
   bool spoken_to_ = false;  // something of the other side has been placed
   bool broken_ = false;
+  bool lost_ = false;
   bool doomed_ = false;  // the attempt is lost, whatever the other side does
   bool told_ = false;    // the other side knows that this one is closed
 };

@@ -157,11 +157,11 @@ void SimPort::crash() {
 // ---- writes and events
 
 WriteResult SimPort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                           std::uint64_t address, std::uint32_t key) {
+                           std::uint64_t address, std::uint32_t key, WriteUse use) {
   if (!link) return WriteResult::kFailed;
   if (from < region.data() || from + bytes > region.data() + region.bytes())
     fabric_.violate("rank " + std::to_string(rank_) + " writes from outside of its region");
-  return link.endpoint()->write(region.block(), from, bytes, address, key);
+  return link.endpoint()->write(region.block(), from, bytes, address, key, use);
 }
 
 bool SimPort::next_event(Event& event) {
@@ -183,7 +183,8 @@ std::uint64_t SimPort::next_due_us() const {
   for (const SimEndpoint* endpoint : endpoints_) {
     if (!endpoint->open()) continue;
     due = std::min(due, endpoint->next_completion_us());
-    if (fabric_.ordered && endpoint->other() != nullptr)
+    if (endpoint->rung()) due = 0;
+    if (fabric_.ordered() && endpoint->other() != nullptr)
       due = std::min(due, endpoint->other()->next_due_us());
   }
   return due;

@@ -63,9 +63,9 @@ class SimPort {
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
   [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                                  std::uint64_t address, std::uint32_t key);
+                                  std::uint64_t address, std::uint32_t key, WriteUse use);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
-  [[nodiscard]] bool ordered() const { return fabric_.ordered; }
+  [[nodiscard]] Arrival arrival() const { return fabric_.arrival; }
   template <class Handler>
   unsigned poll(Handler& handler);
   template <class Handler>
@@ -104,6 +104,8 @@ class SimPort {
   void lose(SimEndpoint& active, SimEndpoint& passive);
   [[nodiscard]] bool next_event(Event& event);
   template <class Handler>
+  [[nodiscard]] bool take_entry(Handler& handler, SimEndpoint& endpoint);
+  template <class Handler>
   void dispatch(Handler& handler, Event& event);
 
   SimFabric& fabric_;
@@ -118,29 +120,41 @@ static_assert(Port<SimPort>);
 
 template <class Handler>
 unsigned SimPort::poll(Handler& handler) {
-  if (fabric_.ordered) {
+  if (fabric_.ordered()) {
     for (SimEndpoint* endpoint : endpoints_) {
       if (endpoint->open() && endpoint->other() != nullptr) endpoint->other()->place_due();
     }
   }
   std::erase_if(endpoints_,
                 [](const SimEndpoint* endpoint) { return !endpoint->open() && endpoint->quiet(); });
-  const std::uint32_t entries = fabric_.random.between(1, 16);
+  const std::uint32_t entries = fabric_.random.between(1, fabric_.poll_entries_max);
+  const auto open = static_cast<std::uint32_t>(endpoints_.size());
+  const std::uint32_t first = open == 0 ? 0 : fabric_.random.below(open);
   unsigned count = 0;
-  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-    SimEndpoint* endpoint = endpoints_[i];
-    while (count < entries && endpoint->open() && endpoint->take_completion()) {
-      handler.on_written(endpoint->user());
-      ++count;
-    }
+  for (std::uint32_t i = 0; i < open; ++i) {
+    SimEndpoint& endpoint = *endpoints_[(first + i) % open];
+    while (count < entries && endpoint.open() && take_entry(handler, endpoint)) ++count;
   }
   return count;
+}
+
+template <class Handler>
+bool SimPort::take_entry(Handler& handler, SimEndpoint& endpoint) {
+  const bool doorbell = endpoint.rung() && fabric_.random.chance(500);
+  if (!doorbell && endpoint.take_completion()) {
+    handler.on_written(endpoint.user());
+    return true;
+  }
+  if (!endpoint.take_doorbell()) return false;
+  handler.on_doorbell(endpoint.user());
+  return true;
 }
 
 template <class Handler>
 unsigned SimPort::poll_events(Handler& handler) {
   Event event;
   unsigned count = 0;
+  fabric_.go_on();
   for (; next_event(event); ++count) dispatch(handler, event);
   return count;
 }
@@ -167,6 +181,7 @@ void SimPort::dispatch(Handler& handler, Event& event) {
   if (event.kind == EventKind::kRejected) handler.on_rejected(endpoint.user(), data);
   if (event.kind == EventKind::kLost) {
     endpoint.set_broken();
+    endpoint.set_lost();
     handler.on_lost(endpoint.user(), std::string_view(event.why));
   }
 }

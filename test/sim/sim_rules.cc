@@ -17,7 +17,7 @@ void SimRules::promise(const EnlargeAck& ack) {
 }
 
 void SimRules::landed(const EnlargeAck& ack) {
-  if (promised_ && promised_->ack.number == ack.number) promised_->landed = true;
+  if (promised_ && std::memcmp(&promised_->ack, &ack, sizeof ack) == 0) promised_->landed = true;
 }
 
 WriteKind SimRules::kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
@@ -29,7 +29,8 @@ WriteKind SimRules::kind_of(std::uint32_t key, std::uint64_t address, std::size_
   return WriteKind::kUnknown;
 }
 
-std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, const RingConsumer* reader) {
+std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, bool marked,
+                                 const RingConsumer* reader) {
   SlotTrailer trailer;
   std::memcpy(&trailer, end - sizeof trailer, sizeof trailer);
   const auto broken = [&](const std::string& how) {
@@ -43,6 +44,8 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, cons
   if (trailer.epoch != ring_.epoch)
     return broken(" has epoch " + std::to_string(trailer.epoch) + ", the ring " +
                   std::to_string(ring_.epoch));
+  if (((trailer.marks & kMarkRung) != 0) != marked)
+    return broken(marked ? " is the last before a doorbell, and not marked" : " is marked, and no doorbell follows");
   if (reader != nullptr && next_ >= reader->consumed() + ring_.slots)
     return broken(" exceeds the credit: " + std::to_string(reader->consumed()) +
                   " have been read of a ring of " + std::to_string(ring_.slots));
@@ -51,7 +54,7 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, cons
   return "";
 }
 
-std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data,
+std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data, bool rung,
                                   const RingConsumer* reader) {
   if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
     const EnlargeAck ack = promised_->ack;
@@ -68,7 +71,9 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     return "write of slots that does not end with a slot of the ring";
   first_ = next_;
   for (std::uint64_t index = begin / ring_.stride; index < end / ring_.stride; ++index) {
-    const std::string broken = check_slot(data.data() + ((index + 1) * ring_.stride - begin), index, reader);
+    const std::byte* slot_end = data.data() + ((index + 1) * ring_.stride - begin);
+    const bool marked = rung && (index + 1) * ring_.stride == end;
+    const std::string broken = check_slot(slot_end, index, marked, reader);
     if (!broken.empty()) return broken;
   }
   return "";

@@ -29,13 +29,17 @@ class SimRules {
 
   [[nodiscard]] WriteKind kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
-  // Looks at a write of slots when it is posted. "" or the rule it breaks. `reader` may be nullptr.
+  // Looks at a write of slots, with a doorbell behind it or not, when it is posted. "" or the rule it
+  // breaks. `reader` may be nullptr.
   [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
-                                        std::span<const std::byte> data, const RingConsumer* reader);
+                                        std::span<const std::byte> data, bool rung,
+                                        const RingConsumer* reader);
 
   // Positions of the last write check_slots() let pass.
   [[nodiscard]] std::uint64_t first() const { return first_; }
   [[nodiscard]] std::uint64_t next() const { return next_; }
+  // Number of the request whose ring is in use; 0: the first ring.
+  [[nodiscard]] std::uint32_t used_ack() const { return used_ack_; }
   [[nodiscard]] std::uint64_t epoch() const { return ring_.epoch; }
   [[nodiscard]] std::uint64_t inbox_address() const { return inbox_address_; }
 
@@ -53,7 +57,8 @@ class SimRules {
     bool landed;
   };
 
-  [[nodiscard]] std::string check_slot(const std::byte* end, std::uint64_t index, const RingConsumer* reader);
+  [[nodiscard]] std::string check_slot(const std::byte* end, std::uint64_t index, bool marked,
+                                       const RingConsumer* reader);
 
   Ring ring_;
   std::optional<Promise> promised_;
@@ -61,7 +66,7 @@ class SimRules {
   std::uint64_t first_ = 0;
   std::uint64_t next_ = 0;
   std::uint32_t inbox_key_ = 0;
-  std::uint32_t used_ack_ = 0;  // number of the request whose ring is in use
+  std::uint32_t used_ack_ = 0;
   bool asked_ = false;          // the request went into this ring: nothing may follow
 };
 

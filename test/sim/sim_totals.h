@@ -12,7 +12,8 @@ namespace bufenlarge::sim {
   X(steps) X(virtual_ms) X(messages) X(bytes) X(pieces_delivered) X(answers_inside) X(slot_writes)         \
       X(slots_written) X(torn_writes) X(rereads) X(agains) X(grant_words) X(repeat_words) X(enlargements)  \
           X(refusals) X(acks) X(acks_torn) X(acks_late) X(acks_corrupted) X(acks_lost) X(acks_part_lost)   \
-              X(repeats) X(acks_rejected) X(connections) X(crossings) X(connects_refused) X(attempts_lost) \
+              X(acks_changed) X(repeats) X(acks_rejected) X(doorbells) X(doorbells_after_loss)             \
+                  X(overtakes) X(connections) X(crossings) X(connects_refused) X(attempts_lost)            \
                   X(accepts_lost) X(rejections) X(strangers) X(requests_closed) X(allocation_failures)     \
                       X(pauses) X(deaths) X(failures_told)
 

@@ -27,7 +27,7 @@ void SimEndpoint::plan(Write& write) {
     fate = ack_fate(write.ack);
     note_fate(write.ack, fate);
   }
-  std::uint64_t due = std::max(placed_us_, read_us_) + fabric_.delay(faults.delay_us_max);
+  std::uint64_t due = earliest_place_us(write) + fabric_.delay(faults.delay_us_max);
   if (fate.kind == AckFate::Kind::kLate) due += fate.hold_us;
   for (Piece& piece : write.pieces) {
     const bool last = &piece == &write.pieces.back();
@@ -35,10 +35,21 @@ void SimEndpoint::plan(Write& write) {
     if (last && fate.kind == AckFate::Kind::kTorn) due += fate.hold_us;
     piece.due_us = due;
   }
-  placed_us_ = due;
+  placed_us_ = std::max(placed_us_, due);
+  if (write.rings) write.ring_us = ring_us_ = std::max(ring_us_, placed_us_) + fabric_.delay(faults.delay_us_max);
   if (fate.kind == AckFate::Kind::kLost) write.pieces.clear();
   if (fate.kind == AckFate::Kind::kPartLost) write.pieces.pop_back();
   if (fate.kind == AckFate::Kind::kCorrupt) damage(write);
+}
+
+std::uint64_t SimEndpoint::earliest_place_us(const Write& write) const {
+  if (!fabric_.any_order) return std::max(placed_us_, read_us_);
+  std::uint64_t earliest = read_us_;
+  for (const Write& before : writes_) {
+    if (!before.pieces.empty() && before.overlaps(write))
+      earliest = std::max(earliest, before.pieces.back().due_us);
+  }
+  return earliest;
 }
 
 void SimEndpoint::cut(Write& write) {
@@ -59,7 +70,7 @@ void SimEndpoint::cut(Write& write) {
     if (end != begin) write.pieces.push_back({begin, end - begin, 0});
     begin = end;
   }
-  if (fabric_.ordered) return;
+  if (fabric_.ordered()) return;
   for (std::size_t i = write.pieces.size(); i > 1; --i)
     std::swap(write.pieces[i - 1], write.pieces[random.below(static_cast<std::uint32_t>(i))]);
 }
@@ -115,9 +126,9 @@ void SimEndpoint::note_fate(const EnlargeAck& ack, const AckFate& fate) {
 
 void SimEndpoint::damage(Write& write) {
   for (std::uint32_t bits = fabric_.random.between(1, 3); bits > 0; --bits) {
-    const std::uint32_t bit = fabric_.random.below(static_cast<std::uint32_t>(write.bytes.size()) * 8);
-    write.bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    write.flipped_bits.push_back(fabric_.random.below(static_cast<std::uint32_t>(write.bytes.size()) * 8));
   }
+  if (write.read) write.flip();
 }
 
 }  // namespace bufenlarge::sim

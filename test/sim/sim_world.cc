@@ -29,7 +29,13 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
               0,
               std::vector<bool>(config.peers)} {
   strangers_left_ = config.strangers;
-  fabric_.ordered = config.ordered;
+  fabric_.arrival = config.arrival;
+  fabric_.any_order = config.any_order;
+  fabric_.in_turn = config.in_turn;
+  fabric_.inline_bytes = config.inline_bytes;
+  fabric_.poll_entries_max = config.poll_entries_max;
+  for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
+    fabric_.receives = std::max(fabric_.receives, config.channel.phases.at(i).slots);
   fabric_.virtual_addresses = config.virtual_addresses;
   fabric_.scripted_acks.assign(config.scripted_acks.begin(), config.scripted_acks.end());
   if (config.stall) {
@@ -90,7 +96,7 @@ void SimWorld::pass_time() {
 
 std::uint64_t SimWorld::next_due_us() const {
   std::uint64_t due = ~std::uint64_t{0};
-  if (!fabric_.ordered)
+  if (!fabric_.ordered())
     for (const auto& endpoint : fabric_.endpoints) due = std::min(due, endpoint->next_due_us());
   for (const auto& peer : peers_) {
     if (!peer->alive()) continue;

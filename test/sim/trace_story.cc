@@ -20,8 +20,13 @@ bool read_processes(SimConfig& config, Words& words) {
 bool read_fabric(SimConfig& config, Words& words) {
   std::string kind;
   words >> kind;
-  config.ordered = kind == "ordered";
-  return config.ordered || kind == "unordered";
+  for (const Arrival arrival : {Arrival::kInOrder, Arrival::kChecked, Arrival::kDoorbell}) {
+    if (kind != arrival_name(arrival)) continue;
+    config.arrival = arrival;
+    if (arrival == Arrival::kInOrder) config.inline_bytes = 2 * sizeof(EnlargeAck);
+    return true;
+  }
+  return false;
 }
 
 bool read_phases(SimConfig& config, Words& words) {

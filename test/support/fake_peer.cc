@@ -27,6 +27,7 @@ Hello FakePeer::hello(std::uint16_t attempt) const {
   Hello hello{};
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
+  hello.flags = flags;
   hello.rank = rank_;
   hello.job_key = own.job_key;
   hello.ring_address = ring_->address;
@@ -100,10 +101,12 @@ void FakePeer::advance() {
 }
 
 void FakePeer::write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) {
-  const Bytes slot = seal(kind, payload, marks);
+  const bool rings = on_rung && (theirs_.flags & kHelloWantsDoorbells) != 0;
+  const Bytes slot = seal(kind, payload, static_cast<std::uint8_t>(rings ? marks | kMarkRung : marks));
   const std::size_t begin = payload_offset(their_phase_.stride(), static_cast<std::uint32_t>(payload.size()));
   place(slot, begin, slot.size() - begin);
   advance();
+  if (rings) on_rung();
 }
 
 void FakePeer::write_control(std::size_t offset, std::span<const std::byte> bytes) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -63,6 +64,8 @@ class FakePeer {
   // ---- enlarging what goes there: writes into the ring that the acknowledgement in inbox() describes
   void follow_ack();
 
+  std::uint8_t flags = 0;         // of the hello: what this side asks for
+  std::function<void()> on_rung;  // after each slot, for a channel that asked for doorbells
   std::optional<std::uint32_t> granted_low;  // rides on slots instead of consumed(), to break the rules
   std::optional<std::uint16_t> epoch;        // the same for the ring's epoch
 

@@ -28,10 +28,11 @@ bool FakeFabric::place(std::uint32_t key, std::uint64_t address, std::span<const
 FakePort::Region::~Region() {
   if (memory_ == nullptr) return;
   port_->log.push_back("free " + std::to_string(memory_->bytes));
-  const bool read = std::any_of(port_->posted_.begin(), port_->posted_.end(), [this](const Posted& posted) {
+  const auto reads = [this](const Posted& posted) {
     return posted.link->user != nullptr && posted.region_key == memory_->key;
-  });
-  if (read) port_->fabric.violations.push_back("memory was freed while a posted write read it");
+  };
+  if (std::ranges::any_of(port_->posted_, reads) || std::ranges::any_of(port_->posted_words_, reads))
+    port_->fabric.violations.push_back("memory was freed while a posted write read it");
   port_->fabric.remove(memory_->key);
 }
 
@@ -97,33 +98,42 @@ void FakePort::reject(Request& request, std::span<const std::byte> data) {
 }
 
 WriteResult FakePort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                            std::uint64_t address, std::uint32_t key) {
+                            std::uint64_t address, std::uint32_t key, WriteUse use) {
   if (!link || !link.state()->connected) {
     fabric.violations.push_back("a write on a link that is not connected");
     return WriteResult::kFailed;
   }
   if (from < region.data() || from + bytes > region.data() + region.bytes())
     fabric.violations.push_back("a write from outside of its region");
-  Write write{link.state(), Bytes(from, from + bytes), address, key};
+  const LinkState* other = link.state()->other;
+  if (other != nullptr && use != WriteUse::kWord &&
+      (use == WriteUse::kRungSlots) != (other->port->arrives == Arrival::kDoorbell))
+    fabric.violations.push_back("slots rung for a peer that did not ask for it, or not rung for one that did");
+  Write write{link.state(), Bytes(from, from + bytes), address, key, use};
   const WriteResult normal = bytes <= kInlineBytes ? WriteResult::kCopied : WriteResult::kPosted;
   const WriteResult result = rule ? rule(write).value_or(normal) : normal;
   if (result == WriteResult::kAgain || result == WriteResult::kFailed) {
     ++refused_writes;
     return result;
   }
-  if (withholds && withholds(write))
+  if (withholds && withholds(write)) {
     withheld.push_back(write);
-  else if (!fabric.place(key, address, write.bytes))
-    fabric.violations.push_back("a write to memory that is not registered");
+  } else {
+    if (!fabric.place(key, address, write.bytes))
+      fabric.violations.push_back("a write to memory that is not registered");
+    if (use == WriteUse::kRungSlots && other != nullptr) other->port->ring(link.state()->other);
+  }
   writes.push_back(std::move(write));
-  if (result == WriteResult::kPosted)
-    posted_.push_back({link.state(), region.remote_key(), from, writes.back().bytes});
+  if (result == WriteResult::kPosted) {
+    auto& posted = use == WriteUse::kWord ? posted_words_ : posted_;
+    posted.push_back({link.state(), region.remote_key(), from, writes.back().bytes});
+  }
   return result;
 }
 
-FakePort::LinkState* FakePort::finish_oldest() {
-  const Posted done = std::move(posted_.front());
-  posted_.pop_front();
+FakePort::LinkState* FakePort::finish_oldest(std::deque<Posted>& posted) {
+  const Posted done = std::move(posted.front());
+  posted.pop_front();
   const bool same = done.link->user == nullptr || std::memcmp(done.from, done.bytes.data(), done.bytes.size()) == 0;
   if (!same) fabric.violations.push_back("memory was changed while a posted write read it");
   return done.link;

@@ -118,6 +118,7 @@ class FakePort {
     Bytes bytes;
     std::uint64_t address;
     std::uint32_t key;
+    WriteUse use;
   };
 
   explicit FakePort(FakeFabric& fabric_in) : fabric(fabric_in) {}
@@ -130,9 +131,9 @@ class FakePort {
   Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
   WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                    std::uint64_t address, std::uint32_t key);
+                    std::uint64_t address, std::uint32_t key, WriteUse use);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
-  [[nodiscard]] bool ordered() const { return in_order; }
+  [[nodiscard]] Arrival arrival() const { return arrives; }
   template <class Handler>
   unsigned poll(Handler& handler);
   template <class Handler>
@@ -147,12 +148,16 @@ class FakePort {
   // Completes this many of the oldest posted writes; by itself when `completes` is set.
   void complete(std::size_t count) { due_completions_ += count; }
   [[nodiscard]] std::size_t posted() const { return posted_.size(); }
+  // A doorbell of the link's other side, told by the next poll that has room for it.
+  void ring(LinkState* link) { doorbells_.push_back(link); }
   // Entries of the log since the mark, which moves.
   std::vector<std::string> news();
 
   FakeFabric& fabric;
   std::uint64_t now = 1'000'000;
-  bool in_order = true;
+  Arrival arrives = Arrival::kInOrder;
+  std::size_t doorbells_per_poll = 16;
+  std::function<void()> before_events;  // what the device does between poll() and poll_events()
   bool completes = true;
   bool refuses_open = false;
   bool refuses_accept = false;
@@ -187,10 +192,12 @@ class FakePort {
   };
 
   LinkState* make_link(std::span<const std::byte> data, void* user);
-  LinkState* finish_oldest();
+  [[nodiscard]] LinkState* finish_oldest(std::deque<Posted>& posted);
 
   std::deque<Event> events_;
-  std::deque<Posted> posted_;  // oldest first
+  std::deque<LinkState*> doorbells_;
+  std::deque<Posted> posted_;        // oldest first
+  std::deque<Posted> posted_words_;  // nobody is told when they are complete
   std::size_t due_completions_ = 0;
   std::size_t told_ = 0;
 };
@@ -200,9 +207,17 @@ static_assert(Port<FakePort>);
 template <class Handler>
 unsigned FakePort::poll(Handler& handler) {
   unsigned count = 0;
+  for (std::size_t room = doorbells_per_poll; room > 0 && !doorbells_.empty(); --room) {
+    const LinkState* link = doorbells_.front();
+    doorbells_.pop_front();
+    if (link->user == nullptr) continue;
+    handler.on_doorbell(link->user);
+    ++count;
+  }
+  while (!posted_words_.empty()) (void)finish_oldest(posted_words_);
   std::size_t due = completes ? posted_.size() : std::exchange(due_completions_, 0);
   for (; due > 0 && !posted_.empty(); --due) {
-    const LinkState* link = finish_oldest();
+    const LinkState* link = finish_oldest(posted_);
     if (link->user == nullptr) continue;
     handler.on_written(link->user);
     ++count;
@@ -213,6 +228,7 @@ unsigned FakePort::poll(Handler& handler) {
 template <class Handler>
 unsigned FakePort::poll_events(Handler& handler) {
   unsigned count = 0;
+  if (before_events) before_events();
   for (; !events_.empty(); ++count) {
     Event event = std::move(events_.front());
     events_.pop_front();

@@ -60,9 +60,13 @@ class Solo {
   FakeChannel& channel(std::uint32_t rank = 1) { return *context.channel(rank); }
   FakePeer& peer(std::uint32_t rank = 1) {
     auto& made = peers_[rank];
-    if (!made) made = std::make_unique<FakePeer>(fabric, rank, size_, phases_);
+    if (made) return *made;
+    made = std::make_unique<FakePeer>(fabric, rank, size_, phases_);
+    made->on_rung = [this, rank] { ring(rank); };
     return *made;
   }
+  // A doorbell of that peer.
+  void ring(std::uint32_t rank = 1) { port.ring(links_.at(rank)); }
   Sent send(std::initializer_list<std::size_t> sizes, std::uint32_t rank = 1, bool more = false) {
     return test::send(channel(rank), Vector(sizes).all(), more);
   }
@@ -76,7 +80,7 @@ class Solo {
     REQUIRE(send({8}, rank) == kNothingSent);
     rounds();
     REQUIRE(port.opened.size() == before + 1);
-    return port.opened.back();
+    return links_[rank] = port.opened.back();
   }
   // Connected as the active side; the peer has read the greeting and granted it.
   FakePeer& connect(std::uint32_t rank = 1) {
@@ -99,14 +103,22 @@ class Solo {
   }
   // The same up to the silence before the peer's first message.
   FakePeer& ask_in(std::uint32_t rank = 1, std::uint16_t attempt = 1) {
-    FakePeer& other = peer(rank);
-    port.request(other.hello_bytes(attempt));
-    rounds(FakeContext::kEventRounds);
-    REQUIRE(!port.accepted.empty());
-    other.meet(port.accepted.back()->data);
+    FakePeer& other = request(rank, attempt);
     port.connected(port.accepted.back(), {});
     rounds(FakeContext::kEventRounds);
     REQUIRE(channel(rank).connect_state() == Connect::State::kSilent);
+    return other;
+  }
+
+  // The same up to the answer: the event that it is connected is to come.
+  FakePeer& request(std::uint32_t rank = 1, std::uint16_t attempt = 1) {
+    FakePeer& other = peer(rank);
+    const std::size_t before = port.accepted.size();
+    port.request(other.hello_bytes(attempt));
+    rounds(FakeContext::kEventRounds);
+    REQUIRE(port.accepted.size() == before + 1);
+    links_[rank] = port.accepted.back();
+    other.meet(links_[rank]->data);
     return other;
   }
 
@@ -117,6 +129,7 @@ class Solo {
 
  private:
   std::map<std::uint32_t, std::unique_ptr<FakePeer>> peers_;
+  std::map<std::uint32_t, FakePort::LinkState*> links_;
   const PhaseTable phases_;
   const std::uint32_t size_;
 };

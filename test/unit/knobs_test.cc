@@ -37,8 +37,8 @@ std::string unresolved(const Settings& changes) {
 TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"PHASES", "512,8192"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
-      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"INTERFACE", ""},     {"ACK_TIMEOUT", "1s"},
-      {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
+      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"INTERFACE", ""},
+      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -72,6 +72,7 @@ TEST_CASE("the defaults are 16 slots of 512 and of 8192 bytes: 16 and 256 KiB pe
   CHECK(settings.connect_timeout_us == 30'000'000);
   const Knobs defaults;
   CHECK(defaults.values().provider == ProviderChoice::kAuto);
+  CHECK(defaults.values().arrival == ArrivalChoice::kAuto);
   CHECK(defaults.values().interface_name.empty());
   CHECK_FALSE(defaults.values().summary);
   CHECK(defaults.values().summary_file.empty());
@@ -146,6 +147,9 @@ TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
   CHECK(with({{"PROVIDER", "tcp"}}).values().provider == ProviderChoice::kTcp);
   CHECK(with({{"PROVIDER", "verbs"}}).values().provider == ProviderChoice::kVerbs);
   CHECK(with({{"PROVIDER", "auto"}}).values().provider == ProviderChoice::kAuto);
+  CHECK(with({{"ARRIVAL", "polled"}}).values().arrival == ArrivalChoice::kPolled);
+  CHECK(with({{"ARRIVAL", "doorbell"}}).values().arrival == ArrivalChoice::kDoorbell);
+  CHECK(with({{"ARRIVAL", "auto"}}).values().arrival == ArrivalChoice::kAuto);
   CHECK(with({{"INTERFACE", "eth0"}}).values().interface_name == "eth0");
   CHECK(with({{"SUMMARY_FILE", "/some/where.json"}}).values().summary_file == "/some/where.json");
   CHECK(with({{"YIELD_AFTER", "0"}}).values().yield_after == 0);
@@ -179,6 +183,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"ENLARGEMENT", {"maybe", "On", "2", "on ", "enabled"}},
     {"VECTOR", {"full", "Partial", "partial,whole"}},
     {"PROVIDER", {"TCP", "tcp;ofi_rxm", "sockets", "verbs,tcp"}},
+    {"ARRIVAL", {"Polled", "doorbells", "polled,doorbell", "bell"}},
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
@@ -207,6 +212,7 @@ TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, 
       CHECK(fresh.settings().enlargement == untouched.enlargement);
       CHECK(fresh.settings().vector_mode == untouched.vector_mode);
       CHECK(fresh.values().provider == ProviderChoice::kAuto);
+      CHECK(fresh.values().arrival == ArrivalChoice::kAuto);
       CHECK(fresh.values().yield_after == 32);
       CHECK_FALSE(fresh.values().summary);
     }

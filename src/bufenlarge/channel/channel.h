@@ -61,6 +61,7 @@ class Channel {
 
   // Events of the own link.
   void on_written();
+  void on_doorbell();
   void on_connected(std::span<const std::byte> data);
   void on_rejected(std::span<const std::byte> data);
   void on_lost(std::string_view why);
@@ -73,6 +74,8 @@ class Channel {
   void set_poll_index(std::size_t index) { poll_index_ = index; }
   void set_attention_listed(bool listed) { attention_listed_ = listed; }
   void set_time_listed(bool listed) { time_listed_ = listed; }
+  void set_rung_listed(bool listed) { rung_listed_ = listed; }
+  [[nodiscard]] bool rung() const { return doorbells_ != 0 && connected(); }
 
   [[nodiscard]] std::uint32_t peer() const { return peer_; }
   [[nodiscard]] bool failed() const { return failure_ != Status::kOk; }
@@ -101,6 +104,7 @@ class Channel {
     std::uint32_t ring_key = 0;
     std::uint32_t control_key = 0;
     bool wants_checks = false;
+    bool wants_doorbells = false;
   };
 
   // ---- channel_send.h
@@ -110,8 +114,11 @@ class Channel {
   [[nodiscard]] std::uint32_t room();
   void flush();
   [[nodiscard]] bool post_run();
+  [[nodiscard]] std::uint32_t run_length() const;
+  void mark_rung(std::uint32_t first, std::uint32_t count);
   [[nodiscard]] bool post_word(std::uint64_t inbox_offset, std::size_t bytes);
   // ---- channel_receive.h
+  [[nodiscard]] bool by_doorbell() const { return core_.port.arrival() == Arrival::kDoorbell; }
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
   void deliver(const std::byte* payload, const SlotTrailer& trailer);
   void watch_next_slot();
@@ -135,6 +142,7 @@ class Channel {
   void release();
   void want_attention();
   void want_time();
+  void list_rung();
 
   [[nodiscard]] const Phase& send_geometry() const { return core_.settings.phases.at(send_phase_); }
   void note_registered();
@@ -162,6 +170,7 @@ class Channel {
   std::string error_;
   std::string loss_;
   std::uint32_t peer_;
+  std::uint32_t doorbells_ = 0;  // rung, and the last slot of their write not read yet
   std::uint16_t send_epoch_ = 0;
   std::uint16_t receive_epoch_ = 0;
   std::uint8_t send_phase_ = 0;
@@ -179,6 +188,7 @@ class Channel {
   bool attempt_counted_ = false;  // in core_.attempts_out
   bool attention_listed_ = false;
   bool time_listed_ = false;
+  bool rung_listed_ = false;
 };
 
 }  // namespace bufenlarge

@@ -38,9 +38,17 @@ void Channel<PortT>::want_time() {
 }
 
 template <class PortT>
+void Channel<PortT>::list_rung() {
+  if (rung_listed_) return;
+  rung_listed_ = true;
+  core_.rung.push_back(this);
+}
+
+template <class PortT>
 bool Channel<PortT>::service(std::uint64_t now_us) {
   if (release_due_) release();
-  if (loss_due_) lose();
+  // Doorbells rung before the loss are in the completion queue.
+  if (loss_due_ && (!by_doorbell() || core_.port_drained)) lose();
   if (failed() || !connect_.established()) return release_due_;
   if (greeting_due_ && room() != 0) {
     greeting_due_ = false;
@@ -86,6 +94,7 @@ bool Channel<PortT>::prepare_memory() {
     producer_.start(0, core_.settings.phases.at(0).slots);
     consumer_.start(0, core_.settings.phases.at(0).slots);
     in_flight_.clear();
+    doorbells_ = 0;
   }
   return have;
 }
@@ -96,7 +105,9 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt) const {
   Hello hello{};
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
-  hello.flags = core_.port.ordered() ? 0 : kHelloVerifiesSlots;
+  hello.flags = core_.port.arrival() == Arrival::kInOrder   ? 0
+                : core_.port.arrival() == Arrival::kChecked ? kHelloVerifiesSlots
+                                                            : kHelloWantsDoorbells;
   hello.rank = core_.rank;
   hello.job_key = own.job_key;
   hello.ring_address = receive_ring_.region().remote_address();
@@ -116,7 +127,9 @@ void Channel<PortT>::adopt(const Hello& hello) {
   remote_.ring_key = hello.ring_key;
   remote_.control_address = hello.control_address;
   remote_.control_key = hello.control_key;
-  remote_.wants_checks = (hello.flags & kHelloVerifiesSlots) != 0;
+  remote_.wants_doorbells = (hello.flags & kHelloWantsDoorbells) != 0;
+  // A slot's marks change when it is rung for, which a check would not survive.
+  remote_.wants_checks = (hello.flags & kHelloVerifiesSlots) != 0 && !remote_.wants_doorbells;
 }
 
 template <class PortT>
@@ -209,6 +222,7 @@ void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   }
   if (!poll_listed()) poll_index_ = core_.rings.add(this);
   watch_next_slot();
+  if (doorbells_ != 0) list_rung();  // some were read before this event
   act(connect_.on_connected(), "");
 }
 
@@ -239,6 +253,7 @@ void Channel<PortT>::on_lost(std::string_view why) {
   if (failed() || loss_due_) return;
   if (connect_.established()) {
     loss_due_ = true;
+    core_.port_drained = false;  // what matters is a look at the queue after the loss
     loss_ = why;
     want_attention();
   } else {

@@ -8,22 +8,32 @@
 namespace bufenlarge {
 
 template <class PortT>
+void Channel<PortT>::on_doorbell() {
+  if (failed()) return;
+  ++doorbells_;
+  list_rung();
+}
+
+template <class PortT>
 unsigned Channel<PortT>::receive() {
   unsigned taken = 0;
   if (!connected()) return taken;
   // One ring full at most: a fast peer may not keep the others waiting.
   for (std::uint32_t budget = consumer_.slots(); budget > 0 && !failed(); --budget) {
+    // Beyond the last doorbell a slot may look whole and not be.
+    if (by_doorbell() && doorbells_ == 0) break;
     const std::byte* slot = receive_ring_.slot(consumer_.index());
     SlotTrailer trailer;
     const SlotState state = inspect_slot(slot, receive_ring_.stride(), consumer_.expected_commit(),
-                                         receive_epoch_, !core_.port.ordered(), trailer);
-    if (state == SlotState::kEmpty) break;
+                                         receive_epoch_, core_.port.arrival() == Arrival::kChecked, trailer);
+    if (state == SlotState::kEmpty && !by_doorbell()) break;
     ++taken;
-    if (state == SlotState::kInvalid || consumer_.credit_used_up() ||
+    if (state == SlotState::kEmpty || state == SlotState::kInvalid || consumer_.credit_used_up() ||
         !producer_.grant_low(trailer.grant)) {
       fail(Status::kProtocolError, "the peer wrote a slot that breaks the wire protocol");
       break;
     }
+    if (by_doorbell() && (trailer.marks & kMarkRung) != 0) --doorbells_;
     if (connect_.state() == Connect::State::kSilent) connect_.on_first_message();
     if (enlarge_receiver_.acked()) enlarge_receiver_.confirmed();
     if (!take_slot(slot, trailer)) break;
@@ -70,11 +80,12 @@ void Channel<PortT>::deliver(const std::byte* payload, const SlotTrailer& traile
   }
   receive_open_ = !last;
   received_.count(receive_phase_, trailer.bytes, first, last);
-  core_.upper.deliver(core_.upper.user, peer_, payload, trailer.bytes, trailer.marks);
+  core_.upper.deliver(core_.upper.user, peer_, payload, trailer.bytes, trailer.marks & kMarksOfMessage);
 }
 
 template <class PortT>
 void Channel<PortT>::watch_next_slot() {
+  if (by_doorbell()) return;
   const std::byte* slot = receive_ring_.slot(consumer_.index());
   const auto* commit = reinterpret_cast<const std::uint64_t*>(slot + receive_ring_.stride()) - 1;
   core_.rings.update(poll_index_, commit, consumer_.expected_commit());

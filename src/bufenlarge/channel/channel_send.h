@@ -112,10 +112,9 @@ void Channel<PortT>::flush() {
   }
 }
 
-// Posts one write of slots that lie next to each other. False when it has to be tried again.
+// How many of the staged slots, which lie next to each other, go in the next write.
 template <class PortT>
-bool Channel<PortT>::post_run() {
-  if (in_flight_.full()) return false;
+std::uint32_t Channel<PortT>::run_length() const {
   const std::uint32_t stride = send_ring_.stride();
   const std::uint32_t first = producer_.post_index();
   const auto used_from = [&](std::uint32_t index) {
@@ -129,10 +128,33 @@ bool Channel<PortT>::post_run() {
          used_from(first + count) <= kGapBytesMax) {
     ++count;
   }
+  return count;
+}
+
+// The receiver counts one doorbell less when it reads the marked slot. A run that could not be posted
+// before may be longer now.
+template <class PortT>
+void Channel<PortT>::mark_rung(std::uint32_t first, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint8_t& marks = trailer_of(send_ring_.slot(first + i), send_ring_.stride())->marks;
+    marks = static_cast<std::uint8_t>(i + 1 == count ? marks | kMarkRung : marks & kMarksOfMessage);
+  }
+}
+
+// Posts one write of slots. False when it has to be tried again.
+template <class PortT>
+bool Channel<PortT>::post_run() {
+  if (in_flight_.full()) return false;
+  const std::uint32_t stride = send_ring_.stride();
+  const std::uint32_t first = producer_.post_index();
+  const std::uint32_t begin = payload_offset(stride, trailer_of(send_ring_.slot(first), stride)->bytes);
+  const std::uint32_t count = run_length();
+  if (remote_.wants_doorbells) mark_rung(first, count);
   const std::byte* from = send_ring_.slot(first) + begin;
   const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * stride + begin;
   switch (core_.port.write(link_, send_ring_.region(), from, std::size_t{count} * stride - begin, to,
-                           remote_.ring_key)) {
+                           remote_.ring_key,
+                           remote_.wants_doorbells ? WriteUse::kRungSlots : WriteUse::kSlots)) {
     case WriteResult::kCopied:
       producer_.post(count);
       if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());
@@ -150,15 +172,15 @@ bool Channel<PortT>::post_run() {
   return false;
 }
 
-// Writes a part of the outbox into the same place of the peer's inbox. Such parts are small enough to
-// be copied by the port, so the outbox is free again at once.
+// Writes a part of the outbox into the same place of the peer's inbox. Words are copied by the port, so
+// that they may change at once; an acknowledgement stays as it is until the peer has used it.
 template <class PortT>
 bool Channel<PortT>::post_word(std::uint64_t inbox_offset, std::size_t bytes) {
   const auto* from = reinterpret_cast<const std::byte*>(&control_.block->outbox) + inbox_offset;
   const WriteResult result =
       core_.port.write(link_, *control_.region, from, bytes, remote_.control_address + inbox_offset,
-                       remote_.control_key);
-  BUFENLARGE_CHECK(result != WriteResult::kPosted);
+                       remote_.control_key, WriteUse::kWord);
+  BUFENLARGE_CHECK(result != WriteResult::kPosted || inbox_offset == offsetof(ControlInbox, ack));
   if (result == WriteResult::kFailed) on_lost("a write failed");
   return result != WriteResult::kAgain;
 }

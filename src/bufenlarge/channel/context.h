@@ -64,6 +64,7 @@ class Context {
 
   // ---- events of the port
   void on_written(void* user) { static_cast<Channel*>(user)->on_written(); }
+  void on_doorbell(void* user) { static_cast<Channel*>(user)->on_doorbell(); }
   void on_lost(void* user, std::string_view why) { static_cast<Channel*>(user)->on_lost(why); }
   void on_connected(void* user, std::span<const std::byte> data) {
     static_cast<Channel*>(user)->on_connected(data);
@@ -89,6 +90,7 @@ class Context {
             geometry_hash(settings.phases)};
   }
   unsigned deliver_to_self();
+  unsigned serve_rung();
   void serve_lists();
 
   struct SelfPiece {
@@ -108,12 +110,31 @@ class Context {
 template <class PortT>
 unsigned Context<PortT>::progress() {
   unsigned moved = core_.port.poll(*this);
+  core_.port_drained = moved == 0;
   if (++round_ % kEventRounds == 0 || core_.attempts_out != 0) moved += core_.port.poll_events(*this);
   for (std::size_t i = 0; i < core_.rings.size(); ++i) {
     if (core_.rings[i].arrived()) moved += core_.rings[i].channel->receive();
   }
+  if (!core_.rung.empty()) moved += serve_rung();
   if (!core_.attention.empty() || !core_.timed.empty()) [[unlikely]] serve_lists();
   if (!to_self_.empty()) [[unlikely]] moved += deliver_to_self();
+  return moved;
+}
+
+template <class PortT>
+unsigned Context<PortT>::serve_rung() {
+  unsigned moved = 0;
+  auto& rung = core_.rung;
+  for (std::size_t i = 0; i < rung.size();) {
+    moved += rung[i]->receive();
+    if (rung[i]->rung()) {
+      ++i;
+    } else {
+      rung[i]->set_rung_listed(false);
+      rung[i] = rung.back();
+      rung.pop_back();
+    }
+  }
   return moved;
 }
 

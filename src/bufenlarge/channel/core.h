@@ -41,6 +41,8 @@ struct Core {
   ControlSlab<Port> control;
   PollSet<Channel> rings;
   std::vector<Channel*> attention;  // something of theirs could not be done at once
+  std::vector<Channel*> rung;       // doorbells of theirs are to be answered
+  bool port_drained = true;         // the last poll found the completion queues empty, no loss since
   std::vector<Channel*> timed;      // their connection waits for a time or a free attempt
   std::uint32_t attempts_out = 0;   // connection attempts under way
   std::uint32_t crossings = 0;

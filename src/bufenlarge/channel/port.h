@@ -8,12 +8,16 @@
 //          completions and events. `user` comes back with each of them.
 // Request  an incoming connection request, answered once by accept() or reject().
 //
-// write() posts one RDMA write. The writes of a link are placed at the peer in posting order, the
-// bytes of one write in any order unless ordered() says otherwise. Up to kInlineBytes are copied
-// before it returns.
+// write() posts one RDMA write, and with WriteUse::kRungSlots a doorbell behind it. The writes of a
+// link are placed at the peer in posting order, the bytes of one write in any order unless arrival()
+// is kInOrder. Grant and repeat words are copied before it returns, and whatever has up to kInlineBytes
+// where the device can send that inline.
 //
 // poll(handler) reads completions, poll_events(handler) connection events; both never wait and call
-//   handler.on_written(user)                      one posted (not inline) write is complete, in order
+//   handler.on_written(user)                      one posted (not copied) write of slots is complete,
+//                                                 in order; words have no such call
+//   handler.on_doorbell(user)                     the peer's oldest doorbell not told yet: the write
+//                                                 before it, and all before that, are placed
 //   handler.on_lost(user, text)                   refused, unreachable, or broken
 //   handler.on_connected(user, private_data)
 //   handler.on_rejected(user, private_data)
@@ -27,6 +31,19 @@
 
 namespace bufenlarge {
 
+// How a receiver on this port learns that slots are there (docs/fabric-assumptions.md).
+enum class Arrival : std::uint8_t {
+  kInOrder,   // polls the commit word: the bytes of a write appear in order
+  kChecked,   // polls the commit word and takes a slot when its check holds
+  kDoorbell,  // takes what a completion covers: immediate data, or a message after the write (iWARP)
+};
+
+enum class WriteUse : std::uint8_t {
+  kSlots,
+  kRungSlots,  // the peer asked for doorbells
+  kWord,       // into a control block; copied, or not changed until the peer has used it
+};
+
 enum class WriteResult : std::uint8_t {
   kCopied,  // taken; no completion will come
   kPosted,  // taken; on_written() comes when the source memory is free
@@ -34,17 +51,19 @@ enum class WriteResult : std::uint8_t {
   kFailed,  // the link is lost
 };
 
-inline constexpr std::size_t kInlineBytes = 64;
+// Enough for words, and for slots of 8 bytes of payload. A larger send queue entry is the price: on rxe
+// an entry takes 256 bytes up to here (docs/decisions/0009-queue-sizes.md).
+inline constexpr std::size_t kInlineBytes = 32;
 
 // Slot writes one channel keeps posted at most. libfabric's tcp provider has no bound of its own, and
-// verbs endpoints are opened with this many entries and a few for words.
+// verbs endpoints have a shorter queue and answer kAgain.
 inline constexpr std::uint32_t kWritesInFlightMax = 16;
 
 template <class P>
 concept Port = requires(P port, typename P::Region region, typename P::Link link,
                         typename P::Request& request, std::span<const std::byte> data,
                         const void* card, void* user, const std::byte* from, std::size_t bytes,
-                        std::uint64_t address, std::uint32_t key) {
+                        std::uint64_t address, std::uint32_t key, WriteUse use) {
   { region.data() } -> std::same_as<std::byte*>;
   { region.bytes() } -> std::same_as<std::size_t>;
   { region.remote_address() } -> std::same_as<std::uint64_t>;
@@ -53,9 +72,9 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.open(card, data, user) } -> std::same_as<typename P::Link>;
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
-  { port.write(link, region, from, bytes, address, key) } -> std::same_as<WriteResult>;
+  { port.write(link, region, from, bytes, address, key, use) } -> std::same_as<WriteResult>;
   { port.now_us() } -> std::same_as<std::uint64_t>;
-  { port.ordered() } -> std::same_as<bool>;
+  { port.arrival() } -> std::same_as<Arrival>;
 };
 
 }  // namespace bufenlarge

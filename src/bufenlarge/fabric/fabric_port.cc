@@ -12,9 +12,8 @@ namespace bufenlarge {
 
 namespace {
 
-// Completions that may be unread at once on tcp, where the provider keeps what does not fit in a list
-// of its own. (verbs sizes its queues by the number of peers: see docs/fabric-assumptions.md.)
-constexpr std::size_t kCompletionQueueEntries = 1024;
+// The first completion queue is for this many endpoints at most.
+constexpr std::size_t kFirstEndpointsMax = 64;
 
 std::span<const std::byte> trailing(const std::array<std::byte, 512>& bytes, ssize_t read) {
   const auto total = static_cast<std::size_t>(read);
@@ -38,20 +37,22 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   must("fi_eq_open", fi_eq_open(fabric, &events, &event_queue, nullptr));
   events_.reset(event_queue);
 
-  ordered_ = places_in_order(*info_);
-  fi_cq_attr completions{};
-  completions.format = FI_CQ_FORMAT_CONTEXT;
-  completions.size = kCompletionQueueEntries;
+  verbs_ = !places_in_order(*info_);
+  immediate_data_ = has_immediate_data(*info_);
+  arrival_ = choose_arrival(*info_, request.arrival);
+  if (arrival_.arrival == Arrival::kDoorbell) doorbells_max_ = request.slots_max;
   // tcp: with FI_WAIT_FD an idle read is an epoll whatever the number of endpoints (libfabric.md, 5)
-  completions.wait_obj = ordered_ ? FI_WAIT_FD : FI_WAIT_NONE;
-  fid_cq* queue = nullptr;
-  must("fi_cq_open", fi_cq_open(domain, &completions, &queue, nullptr));
-  completions_.reset(queue);
+  completions_.emplace(domain, verbs_ ? FI_WAIT_NONE : FI_WAIT_FD, verbs_,
+                       std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
+                       info_->tx_attr->size + doorbells_max_);
+  if (verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT) {
+    fid_ep* shared = nullptr;
+    must("fi_srx_context", fi_srx_context(domain, info_->rx_attr, &shared, nullptr));
+    shared_receive_.reset(shared);
+  }
 
-  inline_bytes_ = std::max(info_->tx_attr->inject_size, std::size_t{0});
-  if (inline_bytes_ < kInlineBytes)
-    throw FabricError("provider " + provider_name(*info_) + " can inject " + std::to_string(inline_bytes_) +
-                      " bytes, " + std::to_string(kInlineBytes) + " are needed");
+  inline_bytes_ = info_->tx_attr->inject_size;
+  inline_words_ = inline_bytes_ >= kWordBytes;
   virtual_addresses_ = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   listen();
 }
@@ -79,12 +80,74 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   if (fi_endpoint(domain_.get(), info, &fid, owner.get()) != 0) return nullptr;
   owner->fid.reset(fid);
   owner->user = user;
-  const bool bound = fi_ep_bind(fid, &events_->fid, 0) == 0 &&
-                     fi_ep_bind(fid, &completions_->fid, FI_TRANSMIT | FI_RECV) == 0 &&
-                     fi_enable(fid) == 0;
-  if (!bound) return nullptr;
+  if (!bind(*owner)) return nullptr;
   endpoints_.push_back(std::move(owner));
   return endpoints_.back().get();
+}
+
+// Everything an endpoint needs before it connects, the receives for doorbells too.
+bool FabricPort::bind(Endpoint& endpoint) {
+  CompletionQueue* queue = completions_->reserve();
+  if (queue == nullptr) return false;
+  fid_ep* fid = endpoint.fid.get();
+  if (!inline_words_ || doorbells_max_ != 0)
+    endpoint.words = words_.take(info_->tx_attr->size, [this](std::size_t bytes) { return allocate(bytes); });
+  bool ready = (endpoint.words.places != nullptr || (inline_words_ && doorbells_max_ == 0)) &&
+               fi_ep_bind(fid, &events_->fid, 0) == 0 &&
+               fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV) == 0 &&
+               (!shared_receive_ || fi_ep_bind(fid, &shared_receive_->fid, 0) == 0) && fi_enable(fid) == 0;
+  for (std::uint32_t i = 0; ready && i < doorbells_max_; ++i) ready = post_receive(endpoint);
+  endpoint.queue = queue;
+  endpoint.port = this;
+  if (!ready) close(endpoint);
+  return ready;
+}
+
+void FabricPort::close(Endpoint& endpoint) {
+  endpoint.user = nullptr;
+  endpoint.fid.reset();
+  std::exchange(endpoint.queue, nullptr)->give_back();
+  words_.give_back(std::exchange(endpoint.words, {}));
+}
+
+// Doorbells have no payload. Their receives name a word all the same: libibverbs' siw takes no receive
+// without a buffer (rdma-core 44, push_recv_wqe).
+bool FabricPort::post_receive(Endpoint& endpoint) const {
+  return fi_recv(endpoint.fid.get(), endpoint.words.places, kWordBytes, endpoint.words.region->descriptor(), 0,
+                 endpoint.context(Endpoint::Operation::kDoorbell)) == 0;
+}
+
+WriteResult FabricPort::write_verbs(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                                    std::uint64_t address, std::uint32_t key, WriteUse use) const {
+  using Operation = Endpoint::Operation;
+  Endpoint& endpoint = *link.endpoint();
+  const bool rings = use == WriteUse::kRungSlots;
+  const bool message = rings && !immediate_data_;
+  if (endpoint.posted + (message ? 2u : 1u) > info_->tx_attr->size) return WriteResult::kAgain;
+  bool copied = bytes <= inline_bytes_;  // libfabric sends it inline then, and completes it all the same
+  void* descriptor = region.descriptor();
+  if (!copied && use == WriteUse::kWord && bytes == kWordBytes) {
+    from = endpoint.words.copy(from);
+    descriptor = endpoint.words.region->descriptor();
+    copied = true;
+  }
+  void* context = endpoint.context(copied || use == WriteUse::kWord ? Operation::kWord : Operation::kSlots);
+  ssize_t code = rings && immediate_data_
+                     ? fi_writedata(link.fid(), from, bytes, descriptor, 0, 0, address, key, context)
+                     : fi_write(link.fid(), from, bytes, descriptor, 0, address, key, context);
+  if (code != 0) return result_of(code, copied);
+  ++endpoint.posted;
+  if (message) {
+    code = fi_send(link.fid(), from, 0, descriptor, 0, endpoint.context(Operation::kRing));
+    if (code != 0) return WriteResult::kFailed;  // there was room, so this is no lack of it
+    ++endpoint.posted;
+  }
+  return result_of(0, copied);
+}
+
+void EndpointLink::close() {
+  if (endpoint_ != nullptr) endpoint_->port->close(*endpoint_);
+  endpoint_ = nullptr;
 }
 
 FabricPort::Link FabricPort::open(const void* card, std::span<const std::byte> data, void* user) {
@@ -98,6 +161,7 @@ FabricPort::Link FabricPort::open(const void* card, std::span<const std::byte> d
   std::memcpy(info->dest_addr, card, sizeof(sockaddr_in));
   Link link(make_endpoint(info.get(), user));
   if (!link || fi_connect(link.fid(), info->dest_addr, data.data(), data.size()) != 0) return {};
+  link.endpoint()->connecting = true;
   return link;
 }
 
@@ -127,6 +191,12 @@ FabricPort::Event FabricPort::next_event() {
   std::uint32_t kind = 0;
   const ssize_t read = fi_eq_read(events_.get(), &kind, event_bytes_.data(), event_bytes_.size(), 0);
   if (read == -FI_EAVAIL) return decode_error();
+  if (read < 0 && read != -FI_EAGAIN) {
+    Event event;
+    event.kind = Event::Kind::kUnnamed;
+    event.why = fi_strerror(static_cast<int>(-read));
+    return event;
+  }
   if (read < static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) return {};
   fi_eq_cm_entry entry;
   std::memcpy(&entry, event_bytes_.data(), sizeof entry);
@@ -159,11 +229,14 @@ FabricPort::Event FabricPort::decode_error() {
   return event;
 }
 
-FabricPort::Endpoint* FabricPort::failed_completion(std::string& why) {
+FabricPort::Endpoint* FabricPort::failed_completion(const CompletionQueue& queue, std::string& why) const {
   fi_cq_err_entry error{};
-  if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return nullptr;
+  if (fi_cq_readerr(queue.fid.get(), &error, 0) < 0 || error.op_context == nullptr) return nullptr;
   why = fi_strerror(error.err);
-  return static_cast<Endpoint*>(error.op_context);
+  const auto* tag = static_cast<const Endpoint::Tag*>(error.op_context);
+  // An operation that goes down with its connection: there may be doorbells before it yet.
+  if (verbs_ && tag->operation != Endpoint::Operation::kDoorbell) --tag->endpoint->posted;
+  return tag->endpoint;
 }
 
 }  // namespace bufenlarge

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The Port of channel/port.h over one libfabric domain: one listener, one event queue and one
-// completion queue for all endpoints.
+// The Port of channel/port.h over one libfabric domain: one listener, one event queue and a few
+// completion queues for all endpoints.
 //
-// A completion may still name an endpoint that was closed a moment ago, so what completions point to
-// (Endpoint) lives as long as the port; only libfabric's part of it is closed.
+// On verbs every operation is posted with a context of its own and has a completion, words too: libfabric
+// 1.17 drops the errors of operations without one (verbs_cq.c, vrb_poll_cq). An endpoint counts what it has
+// posted and never posts more than its queue holds.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,50 +13,26 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "channel/port.h"
+#include "fabric/completion_queues.h"
+#include "fabric/endpoint.h"
 #include "fabric/fid.h"
 #include "fabric/memory_region.h"
 #include "fabric/provider.h"
+#include "fabric/queue_memory.h"
 
 namespace bufenlarge {
 
 class FabricPort {
  public:
-  struct Endpoint {
-    EndpointFid fid;
-    void* user = nullptr;  // nullptr once closed
-  };
-
-  class Link {
-   public:
-    Link() = default;
-    explicit Link(Endpoint* endpoint) : endpoint_(endpoint) {}
-    Link(Link&& other) noexcept : endpoint_(std::exchange(other.endpoint_, nullptr)) {}
-    Link& operator=(Link&& other) noexcept {
-      if (this != &other) {
-        close();
-        endpoint_ = std::exchange(other.endpoint_, nullptr);
-      }
-      return *this;
-    }
-    ~Link() { close(); }
-    explicit operator bool() const { return endpoint_ != nullptr; }
-    [[nodiscard]] fid_ep* fid() const { return endpoint_->fid.get(); }
-    [[nodiscard]] Endpoint* endpoint() const { return endpoint_; }
-
-   private:
-    void close() {
-      if (endpoint_ == nullptr) return;
-      endpoint_->user = nullptr;
-      endpoint_->fid.reset();
-    }
-    Endpoint* endpoint_ = nullptr;
-  };
+  using Endpoint = bufenlarge::Endpoint;
+  using Link = EndpointLink;
 
   struct Request {
     InfoPtr info;
@@ -72,18 +49,22 @@ class FabricPort {
   void reject(Request& request, std::span<const std::byte> data);
 
   [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from,
-                                  std::size_t bytes, std::uint64_t address, std::uint32_t key) {
+                                  std::size_t bytes, std::uint64_t address, std::uint32_t key,
+                                  WriteUse use) {
     if (!link) [[unlikely]] return WriteResult::kFailed;
+    if (verbs_) return write_verbs(link, region, from, bytes, address, key, use);
     const bool copied = bytes <= inline_bytes_;
     const ssize_t code =
         copied ? fi_inject_write(link.fid(), from, bytes, 0, address, key)
-               : fi_write(link.fid(), from, bytes, region.descriptor(), 0, address, key, link.endpoint());
-    if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
-    return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;
+               : fi_write(link.fid(), from, bytes, region.descriptor(), 0, address, key,
+                          link.endpoint()->context(use == WriteUse::kWord ? Endpoint::Operation::kWord
+                                                                      : Endpoint::Operation::kSlots));
+    return result_of(code, copied);
   }
 
   [[nodiscard]] std::uint64_t now_us() const;
-  [[nodiscard]] bool ordered() const { return ordered_; }
+  [[nodiscard]] Arrival arrival() const { return arrival_.arrival; }
+  [[nodiscard]] const std::string& arrival_reason() const { return arrival_.why; }
 
   template <class Handler>
   unsigned poll(Handler& handler);
@@ -92,12 +73,17 @@ class FabricPort {
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
+  // Of one endpoint.
+  [[nodiscard]] QueueMemory queues() const {
+    return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, doorbells_max_);
+  }
   [[nodiscard]] const RegistrationCounters& registrations() const { return registrations_; }
 
  private:
   // One event, decoded; the texts and data live until the next read.
   struct Event {
-    enum class Kind : std::uint8_t { kNone, kRequest, kConnected, kRejected, kLost };
+    // kUnnamed: an attempt failed, and libfabric does not say which
+    enum class Kind : std::uint8_t { kNone, kRequest, kConnected, kRejected, kLost, kUnnamed };
     Kind kind = Kind::kNone;
     Endpoint* endpoint = nullptr;
     Request request;
@@ -105,47 +91,90 @@ class FabricPort {
     std::string why;
   };
 
+  friend class EndpointLink;
   [[nodiscard]] Endpoint* make_endpoint(fi_info* info, void* user);
   [[nodiscard]] Event next_event();
   [[nodiscard]] Event decode_error();
   // The endpoint a failed completion belongs to; nullptr when it tells none.
-  [[nodiscard]] Endpoint* failed_completion(std::string& why);
+  [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
   void listen();
+  [[nodiscard]] bool bind(Endpoint& endpoint);
+  void close(Endpoint& endpoint);
+  [[nodiscard]] bool post_receive(Endpoint& endpoint) const;
+  [[nodiscard]] WriteResult write_verbs(Link& link, const Region& region, const std::byte* from,
+                                        std::size_t bytes, std::uint64_t address, std::uint32_t key,
+                                        WriteUse use) const;
+  static WriteResult result_of(ssize_t code, bool copied) {
+    if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
+    return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;
+  }
+  template <class Handler>
+  unsigned poll_queue(Handler& handler, const CompletionQueue& queue);
+  template <class Handler>
+  void on_completion(Handler& handler, Endpoint& endpoint, Endpoint::Operation operation);
 
   RegistrationCounters registrations_;
   InfoPtr info_;
   FabricFid fabric_;
   DomainFid domain_;
   EventQueueFid events_;
-  QueueFid completions_;
+  std::optional<CompletionQueues> completions_;
+  WordCopySlab words_;
+  SharedReceiveFid shared_receive_;  // without doorbells, where the device has one: nothing is posted
   ListenerFid listener_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::array<std::byte, 512> event_bytes_{};
   sockaddr_in address_{};
   std::size_t inline_bytes_ = 0;
   std::uint32_t next_key_ = 1;
+  ArrivalVerdict arrival_;
+  std::uint32_t doorbells_max_ = 0;  // receives posted per endpoint
   bool virtual_addresses_ = false;
-  bool ordered_ = false;
+  bool immediate_data_ = false;
+  bool inline_words_ = false;
+  bool verbs_ = false;  // each operation has a completion and takes an entry of a bounded queue
 };
 
 static_assert(Port<FabricPort>);
 
 template <class Handler>
 unsigned FabricPort::poll(Handler& handler) {
+  unsigned count = 0;
+  for (std::size_t i = 0; i < completions_->size(); ++i) count += poll_queue(handler, (*completions_)[i]);
+  return count;
+}
+
+template <class Handler>
+unsigned FabricPort::poll_queue(Handler& handler, const CompletionQueue& queue) {
   std::array<fi_cq_entry, 16> entries;
-  const ssize_t count = fi_cq_read(completions_.get(), entries.data(), entries.size());
+  const ssize_t count = fi_cq_read(queue.fid.get(), entries.data(), entries.size());
   if (count == -FI_EAGAIN) [[likely]] return 0;
   if (count == -FI_EAVAIL) {
     std::string why;
-    Endpoint* endpoint = failed_completion(why);
+    Endpoint* endpoint = failed_completion(queue, why);
     if (endpoint != nullptr && endpoint->user != nullptr) handler.on_lost(endpoint->user, why);
     return 1;
   }
   for (ssize_t i = 0; i < count; ++i) {
-    const auto* endpoint = static_cast<Endpoint*>(entries[static_cast<std::size_t>(i)].op_context);
-    if (endpoint != nullptr && endpoint->user != nullptr) handler.on_written(endpoint->user);
+    const auto* tag = static_cast<const Endpoint::Tag*>(entries[static_cast<std::size_t>(i)].op_context);
+    if (tag != nullptr && tag->endpoint->user != nullptr)
+      on_completion(handler, *tag->endpoint, tag->operation);
   }
   return count > 0 ? static_cast<unsigned>(count) : 0;
+}
+
+template <class Handler>
+void FabricPort::on_completion(Handler& handler, Endpoint& endpoint, Endpoint::Operation operation) {
+  if (operation == Endpoint::Operation::kDoorbell) {
+    // Before the slot it tells of can be granted again, so the peer never finds no receive.
+    if (post_receive(endpoint))
+      handler.on_doorbell(endpoint.user);
+    else
+      handler.on_lost(endpoint.user, "a receive could not be posted");
+    return;
+  }
+  if (verbs_) --endpoint.posted;
+  if (operation == Endpoint::Operation::kSlots) handler.on_written(endpoint.user);
 }
 
 template <class Handler>
@@ -157,7 +186,15 @@ unsigned FabricPort::poll_events(Handler& handler) {
       handler.on_request(event.request, event.data);
       continue;
     }
+    if (event.kind == Event::Kind::kUnnamed) {  // all attempts under way begin anew
+      for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+        Endpoint& one = *endpoints_[i];
+        if (one.user != nullptr && std::exchange(one.connecting, false)) handler.on_lost(one.user, event.why);
+      }
+      continue;
+    }
     if (event.endpoint == nullptr || event.endpoint->user == nullptr) continue;
+    event.endpoint->connecting = false;
     if (event.kind == Event::Kind::kConnected) handler.on_connected(event.endpoint->user, event.data);
     if (event.kind == Event::Kind::kRejected) handler.on_rejected(event.endpoint->user, event.data);
     if (event.kind == Event::Kind::kLost) handler.on_lost(event.endpoint->user, event.why);

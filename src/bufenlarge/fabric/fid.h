@@ -30,6 +30,7 @@ using FabricFid = std::unique_ptr<fid_fabric, FidDeleter>;
 using DomainFid = std::unique_ptr<fid_domain, FidDeleter>;
 using QueueFid = std::unique_ptr<fid_cq, FidDeleter>;
 using EventQueueFid = std::unique_ptr<fid_eq, FidDeleter>;
+using SharedReceiveFid = std::unique_ptr<fid_ep, FidDeleter>;
 using ListenerFid = std::unique_ptr<fid_pep, FidDeleter>;
 using EndpointFid = std::unique_ptr<fid_ep, FidDeleter>;
 using RegionFid = std::unique_ptr<fid_mr, FidDeleter>;

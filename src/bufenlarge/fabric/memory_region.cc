@@ -8,14 +8,10 @@
 
 namespace bufenlarge {
 
-namespace {
-
-std::size_t whole_pages(std::size_t bytes) {
+std::size_t MemoryRegion::whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
 }
-
-}  // namespace
 
 MemoryRegion::MemoryRegion(fid_domain* domain, std::size_t bytes, std::uint32_t key,
                            bool virtual_addresses, RegistrationCounters& counters) {

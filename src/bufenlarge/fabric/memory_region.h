@@ -34,6 +34,9 @@ class MemoryRegion {
   }
   ~MemoryRegion();
 
+  // What a region of so many bytes takes.
+  static std::size_t whole_pages(std::size_t bytes);
+
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t remote_address() const { return remote_address_; }

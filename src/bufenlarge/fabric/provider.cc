@@ -13,6 +13,7 @@
 
 #include "channel/port.h"
 #include "fabric/fabric_error.h"
+#include "protocol/wire.h"
 
 namespace bufenlarge {
 
@@ -61,7 +62,7 @@ std::string default_address() {
   return all.empty() ? "127.0.0.1" : all.front().address;
 }
 
-InfoPtr make_hints(const char* provider, std::size_t inline_bytes) {
+InfoPtr make_hints(const char* provider, std::size_t inline_bytes, std::size_t queue_entries) {
   InfoPtr hints(fi_allocinfo());
   if (!hints) throw FabricError("fi_allocinfo", -FI_ENOMEM);
   hints->fabric_attr->prov_name = strdup(provider);
@@ -72,19 +73,18 @@ InfoPtr make_hints(const char* provider, std::size_t inline_bytes) {
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW;
-  // Slot writes in flight, plus the grant, acknowledgement and repeat words beside them.
-  hints->tx_attr->size = kWritesInFlightMax + 8;
+  hints->tx_attr->size = queue_entries;
   hints->tx_attr->iov_limit = 1;
   hints->tx_attr->inject_size = inline_bytes;
   return hints;
 }
 
-InfoPtr ask(const char* provider, const std::string& address, std::size_t inline_bytes) {
-  const InfoPtr hints = make_hints(provider, inline_bytes);
+// The first offer that is an ordinary connection with a source address.
+InfoPtr first_offer(const std::string& address, const fi_info& hints) {
   fi_info* offers = nullptr;
   const bool bound = !address.empty();
   const int code = fi_getinfo(kApi, bound ? address.c_str() : nullptr, nullptr, bound ? FI_SOURCE : 0,
-                              hints.get(), &offers);
+                              &hints, &offers);
   const InfoPtr all(code == 0 ? offers : nullptr);
   for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next) {
     const std::uint32_t protocol = offer->ep_attr->protocol;
@@ -92,6 +92,29 @@ InfoPtr ask(const char* provider, const std::string& address, std::size_t inline
                       protocol == FI_PROTO_IWARP;
     if (fits && offer->src_addr != nullptr && offer->src_addrlen == sizeof(sockaddr_in))
       return InfoPtr(fi_dupinfo(offer));
+  }
+  return nullptr;
+}
+
+// Slot writes in flight, plus the grant, acknowledgement and repeat words beside them.
+InfoPtr ask_tcp(const std::string& address) {
+  return first_offer(address, *make_hints("tcp", 2 * sizeof(EnlargeAck), kWritesInFlightMax + 8));
+}
+
+// With doorbells each endpoint has a receive for each that can be on its way. Without them it needs none:
+// a receive context shared by all, where the device has such, saves each its own queue. The first that the
+// device can do; one that cannot send inline is not refused (word_copies.h).
+InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
+  const bool doorbells = request.arrival == ArrivalChoice::kDoorbell;
+  for (const std::size_t inline_bytes : {kInlineBytes, std::size_t{0}}) {
+    for (const bool shared : {true, false}) {
+      if (shared && doorbells) continue;
+      const InfoPtr hints = make_hints("verbs", inline_bytes, kSendQueueEntries);
+      hints->rx_attr->size = doorbells ? request.slots_max : 1;
+      hints->rx_attr->iov_limit = 1;
+      hints->ep_attr->rx_ctx_cnt = shared ? FI_SHARED_CONTEXT : 0;
+      if (InfoPtr info = first_offer(address, *hints)) return info;
+    }
   }
   return nullptr;
 }
@@ -110,7 +133,7 @@ InfoPtr choose_provider(const ProviderRequest& request) {
   turn_off_registration_cache();
   const std::string given = request.interface_name.empty() ? "" : resolve(request.interface_name);
   if (request.provider != ProviderChoice::kTcp) {
-    if (InfoPtr info = ask("verbs", given, kInlineBytes)) return info;
+    if (InfoPtr info = ask_verbs(given, request)) return info;
     if (request.provider == ProviderChoice::kVerbs) {
       throw FabricError("MPIR_CVAR_BUFENLARGE_PROVIDER='verbs': libfabric offers no verbs endpoint" +
                         (given.empty() ? std::string(" (no RDMA device with an IPv4 address)")
@@ -119,7 +142,7 @@ InfoPtr choose_provider(const ProviderRequest& request) {
     }
   }
   const std::string address = given.empty() ? default_address() : given;
-  if (InfoPtr info = ask("tcp", address, 2 * kInlineBytes)) return info;
+  if (InfoPtr info = ask_tcp(address)) return info;
   throw FabricError("libfabric offers no tcp endpoint (FI_EP_MSG) on " + address +
                     "; is its tcp provider installed, and not excluded by FI_PROVIDER?");
 }
@@ -141,5 +164,24 @@ std::string address_text(const sockaddr_in& address) {
 }
 
 bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_SOCK_TCP; }
+
+bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
+
+ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice) {
+  if (places_in_order(info)) {
+    if (choice == ArrivalChoice::kDoorbell)
+      throw FabricError(
+          "MPIR_CVAR_BUFENLARGE_ARRIVAL='doorbell': libfabric's tcp provider places data only inside the "
+          "receiver's own progress, and in order; allowed there is auto or polled");
+    return {Arrival::kInOrder, "this provider places the bytes of a write in order"};
+  }
+  if (choice == ArrivalChoice::kDoorbell)
+    return {Arrival::kDoorbell, has_immediate_data(info) ? "set; immediate data with each write"
+                                                         : "set; a message after each write (no immediate data)"};
+  return {Arrival::kChecked, choice == ArrivalChoice::kPolled
+                                 ? "set; a check in each slot"
+                                 : "a check in each slot is right in any order of placement, and faster than "
+                                   "doorbells where measured"};
+}
 
 }  // namespace bufenlarge

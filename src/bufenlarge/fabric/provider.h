@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "channel/port.h"
 #include "fabric/fid.h"
 #include "fabric/provider_choice.h"
 
@@ -14,7 +15,14 @@ namespace bufenlarge {
 struct ProviderRequest {
   ProviderChoice provider = ProviderChoice::kAuto;
   std::string interface_name;  // network interface or IPv4 address; empty: choose
+  ArrivalChoice arrival = ArrivalChoice::kAuto;
+  std::uint32_t slots_max = 16;  // of a ring: as many doorbells can be on their way
+  std::uint32_t peers = 64;      // expected; sizes the first completion queue
 };
+
+// Entries of a verbs send queue. Writes that find none answer kAgain and go out together later
+// (docs/decisions/0009-queue-sizes.md).
+inline constexpr std::size_t kSendQueueEntries = 15;
 
 // One concrete offer with a source address (port 0). `auto` takes verbs where there is a device with
 // an address, else tcp. Throws FabricError that says what was asked for and what is there.
@@ -29,5 +37,15 @@ std::string address_text(const sockaddr_in& address);
 // On a fabric that places the bytes of a write in order for the thread that makes progress
 // (docs/fabric-assumptions.md), slots need no check.
 bool places_in_order(const fi_info& info);
+
+// Whether a write can carry immediate data; iWARP's cannot (RFC 5040).
+bool has_immediate_data(const fi_info& info);
+
+struct ArrivalVerdict {
+  Arrival arrival;
+  std::string why;  // for the summary
+};
+// Throws FabricError when the choice is not possible on this provider.
+ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice);
 
 }  // namespace bufenlarge

@@ -14,7 +14,7 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 1;
+inline constexpr std::uint8_t kWireVersion = 2;
 
 // Section 2: slots. Kinds 0 and 4..255 are not used.
 enum class SlotKind : std::uint8_t {
@@ -25,6 +25,8 @@ enum class SlotKind : std::uint8_t {
 
 inline constexpr std::uint8_t kMarkFirst = 1;
 inline constexpr std::uint8_t kMarkLast = 2;
+inline constexpr std::uint8_t kMarksOfMessage = kMarkFirst | kMarkLast;
+inline constexpr std::uint8_t kMarkRung = 4;  // the last slot of a write that has a doorbell behind it
 
 // The last bytes of every slot. Payload lies right before it, padded to 8 bytes, so the commit word
 // is always at the same place and nothing behind it is ever written.
@@ -33,7 +35,7 @@ struct SlotTrailer {
   std::uint32_t grant;   // low half of the sender's consumed position in the other direction
   std::uint32_t bytes;   // payload bytes, without padding
   std::uint8_t kind;     // SlotKind
-  std::uint8_t marks;    // kMarkFirst | kMarkLast
+  std::uint8_t marks;    // kMarkFirst | kMarkLast | kMarkRung
   std::uint16_t epoch;   // low half of the number of the ring in use, from 0
   std::uint64_t commit;  // commit_word(): unique per channel and direction, never 0
 };
@@ -124,6 +126,7 @@ static_assert(sizeof(ControlBlock) == 256);
 // (libfabric 1.17 fi_verbs.h, VERBS_CM_DATA_SIZE less its length byte).
 inline constexpr std::uint16_t kHelloMagic = 0x4542;  // "BE"
 inline constexpr std::uint8_t kHelloVerifiesSlots = 1;  // flag: fill SlotTrailer::check for me
+inline constexpr std::uint8_t kHelloWantsDoorbells = 2;  // flag: ring after each write of slots
 
 struct Hello {
   std::uint16_t magic;

@@ -59,6 +59,11 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     snprintf(report->protocol, sizeof(report->protocol), "%s", stats.protocol);
     snprintf(report->interface_name, sizeof(report->interface_name), "%s", stats.interface_name);
     snprintf(report->address, sizeof(report->address), "%s", stats.address);
+    snprintf(report->arrival, sizeof(report->arrival), "%s", stats.arrival);
+    snprintf(report->arrival_reason, sizeof(report->arrival_reason), "%s", stats.arrival_reason);
+    bufenlarge_context_peer_memory(context, &report->peer_memory);
+    snprintf(report->memory_basis, sizeof(report->memory_basis), "%s", report->peer_memory.basis);
+    report->peer_memory.basis = NULL;   /* means nothing elsewhere */
     uint32_t count = 0;
     for (uint32_t peer = 0; count < report->channel_count; peer++)
         count += bufenlarge_context_channel_stats(context, peer, &report->channels[count]) != 0;

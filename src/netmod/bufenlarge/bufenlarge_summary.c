@@ -97,6 +97,21 @@ static void print_totals(const MPIDI_BUFENLARGE_totals_t * totals)
                100.0 * ((double) all_large - (double) now) / (double) all_large);
 }
 
+static void print_peer_memory(const MPIDI_BUFENLARGE_report_t * report)
+{
+    const bufenlarge_peer_memory_t *memory = &report->peer_memory;
+    const uint64_t own = memory->ring_bytes + memory->control_bytes + memory->heap_bytes +
+        memory->send_queue_bytes + memory->receive_queue_bytes + memory->completion_queue_bytes;
+    printf("connected idle peer: %llu bytes: rings %llu, control block %llu, heap %llu, send queue %llu,"
+           " receive queue %llu, completion queue %llu; driver and provider take %llu more (%s)\n",
+           (unsigned long long) own, (unsigned long long) memory->ring_bytes,
+           (unsigned long long) memory->control_bytes, (unsigned long long) memory->heap_bytes,
+           (unsigned long long) memory->send_queue_bytes,
+           (unsigned long long) memory->receive_queue_bytes,
+           (unsigned long long) memory->completion_queue_bytes,
+           (unsigned long long) memory->driver_bytes, report->memory_basis);
+}
+
 void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int size,
                                     const MPIDI_BUFENLARGE_totals_t * totals)
 {
@@ -105,6 +120,10 @@ void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int si
         printf(", %s (%s) on %s", reports[0]->provider, reports[0]->protocol,
                reports[0]->interface_name);
     printf(" ====\n");
+    if (reports[0] != NULL) {
+        printf("arrival: %s: %s\n", reports[0]->arrival, reports[0]->arrival_reason);
+        print_peer_memory(reports[0]);
+    }
     print_channels(reports, size);
     if (totals->reports < (uint64_t) size)
         print_missing(reports, size);

@@ -21,6 +21,10 @@ typedef struct {
     char protocol[48];
     char interface_name[64];
     char address[64];
+    char arrival[16];
+    char arrival_reason[144];
+    char memory_basis[48];
+    bufenlarge_peer_memory_t peer_memory;       /* its text is memory_basis */
     bufenlarge_channel_stats_t channels[];
 } MPIDI_BUFENLARGE_report_t;
 

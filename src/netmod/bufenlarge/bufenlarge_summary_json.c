@@ -63,6 +63,22 @@ static void write_channel(FILE * file, const bufenlarge_channel_stats_t * channe
     fprintf(file, "}");
 }
 
+/* Of one connected idle peer. */
+static void write_peer_memory(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
+{
+    const bufenlarge_peer_memory_t *memory = &report->peer_memory;
+    fprintf(file, ",\n     \"peer_memory\": {");
+    write_text(file, "basis", report->memory_basis);
+    write_number(file, "ring_bytes", memory->ring_bytes);
+    write_number(file, "control_bytes", memory->control_bytes);
+    write_number(file, "heap_bytes", memory->heap_bytes);
+    write_number(file, "send_queue_bytes", memory->send_queue_bytes);
+    write_number(file, "receive_queue_bytes", memory->receive_queue_bytes);
+    write_number(file, "completion_queue_bytes", memory->completion_queue_bytes);
+    write_number(file, "driver_bytes", memory->driver_bytes);
+    fprintf(file, "}");
+}
+
 static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
 {
     fprintf(file, "    {\"rank\": %u, ", (unsigned) report->rank);
@@ -73,6 +89,11 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     write_text(file, "interface", report->interface_name);
     fprintf(file, ", ");
     write_text(file, "address", report->address);
+    fprintf(file, ", ");
+    write_text(file, "arrival", report->arrival);
+    fprintf(file, ", ");
+    write_text(file, "arrival_reason", report->arrival_reason);
+    write_peer_memory(file, report);
     write_number(file, "registered_bytes", report->registered_bytes);
     write_number(file, "registered_bytes_max", report->registered_bytes_max);
     write_number(file, "registrations", report->registrations);

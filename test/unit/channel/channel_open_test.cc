@@ -92,7 +92,7 @@ TEST_CASE("the hello says what the job, the geometry and the attempt are", "[cha
 
 TEST_CASE("a side on a fabric that may reorder asks for checks, and fills them for a peer that asks", "[channel]") {
   Solo solo;
-  solo.port.in_order = false;
+  solo.port.arrives = Arrival::kChecked;
   FakePort::LinkState* link = solo.want();
   FakePeer& peer = solo.peer();
   peer.meet(link->data);

@@ -127,7 +127,7 @@ TEST_CASE("what rode on a slot is not granted again by a word", "[channel]") {
 
 TEST_CASE("with checks, a slot that lands in pieces is delivered when it is whole, once", "[channel][E12]") {
   Solo solo;
-  solo.port.in_order = false;
+  solo.port.arrives = Arrival::kChecked;
   FakePeer& peer = solo.accept();
   const Bytes payload = pattern(60);
   const Bytes slot = peer.seal(SlotKind::kPayload, payload, kMarkFirst | kMarkLast);

@@ -192,7 +192,7 @@ TEST_CASE("what is registered is what is used: memory of small rings is gone aft
 
 TEST_CASE("with checks, both directions and all phases work the same", "[channel][duo][E12]") {
   Duo duo(settings(three_phases()));
-  duo.side[0].port.in_order = duo.side[1].port.in_order = false;
+  duo.side[0].port.arrives = duo.side[1].port.arrives = Arrival::kChecked;
   duo.open();
   for (std::uint32_t n = 0; n < 20; ++n) {
     const Vector vector({1 + n * n * 9}, n);

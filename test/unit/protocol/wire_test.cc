@@ -25,7 +25,7 @@ std::vector<unsigned> bytes_of(const Thing& thing) {
 
 using Numbers = std::vector<unsigned>;
 
-TEST_CASE("the wire version is 1", "[wire]") { CHECK(kWireVersion == 1); }
+TEST_CASE("the wire version is 2", "[wire]") { CHECK(kWireVersion == 2); }
 
 TEST_CASE("a slot ends with check, grant, bytes, kind, marks, epoch and commit word", "[wire]") {
   Bytes slot(64);
@@ -68,12 +68,24 @@ TEST_CASE("the control inbox has the grant at 0, the repeat word at 16 and the a
   CHECK(offsetof(ControlBlock, outbox) == 128);
 }
 
+TEST_CASE("a slot's marks are first 1, last 2 and rung 4, of which a message has two", "[wire]") {
+  CHECK(kMarkFirst == 1);
+  CHECK(kMarkLast == 2);
+  CHECK(kMarkRung == 4);
+  CHECK(kMarksOfMessage == 3);
+}
+
+TEST_CASE("a hello asks for checks with flag 1 and for doorbells with flag 2", "[wire]") {
+  CHECK(kHelloVerifiesSlots == 1);
+  CHECK(kHelloWantsDoorbells == 2);
+}
+
 TEST_CASE("a hello is 52 bytes that begin with BE and the version", "[wire]") {
   const Hello hello{kHelloMagic, kWireVersion, kHelloVerifiesSlots, 0x01020304, 0x1112131415161718u,
                     0x2122232425262728u, 0x3132333435363738u, 0x41424344, 0x51525354, 512, 16, 7, 0x61626364};
   const HelloBytes bytes = encode_hello(hello);
   REQUIRE(bytes.size() == 52);
-  CHECK(bytes_of(bytes) == Numbers{'B', 'E', 1, 1, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
+  CHECK(bytes_of(bytes) == Numbers{'B', 'E', 2, 1, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
                                    0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,                              //
                                    0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,                              //
                                    0x44, 0x43, 0x42, 0x41, 0x54, 0x53, 0x52, 0x51,                              //
@@ -82,7 +94,7 @@ TEST_CASE("a hello is 52 bytes that begin with BE and the version", "[wire]") {
 
 TEST_CASE("a reject is 16 bytes that begin with BE, the version and the reason", "[wire]") {
   const Reject reject = make_reject(RejectReason::kGeometry, {1, 4, 512, 16, 0x61626364}, 7);
-  CHECK(bytes_of(reject) == Numbers{'B', 'E', 1, 3, 0, 2, 0, 0, 16, 0, 7, 0, 0x64, 0x63, 0x62, 0x61});
+  CHECK(bytes_of(reject) == Numbers{'B', 'E', 2, 3, 0, 2, 0, 0, 16, 0, 7, 0, 0x64, 0x63, 0x62, 0x61});
 }
 
 }  // namespace

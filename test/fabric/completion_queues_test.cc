@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Who reserves entries of which completion queue, over the tcp provider, which would need no bound.
+#include "fabric/completion_queues.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "fabric/fabric_error.h"
+#include "fabric/provider.h"
+
+namespace bufenlarge::test {
+namespace {
+
+struct Domain {
+  Domain() : info(choose_provider({ProviderChoice::kTcp, "lo"})) {
+    fid_fabric* opened = nullptr;
+    must("fi_fabric", fi_fabric(info->fabric_attr, &opened, nullptr));
+    fabric.reset(opened);
+    fid_domain* of_it = nullptr;
+    must("fi_domain", fi_domain(opened, info.get(), &of_it, nullptr));
+    domain.reset(of_it);
+  }
+  InfoPtr info;
+  FabricFid fabric;
+  DomainFid domain;
+};
+
+CompletionQueues bounded(const Domain& domain, std::size_t endpoints, std::size_t each) {
+  return {domain.domain.get(), FI_WAIT_NONE, true, endpoints, each};
+}
+
+TEST_CASE("the first completion queue holds what was expected, and no more is reserved of it", "[completion_queues]") {
+  const Domain domain;
+  CompletionQueues queues = bounded(domain, 4, 31);
+  REQUIRE(queues.size() == 1);
+  CHECK(queues.each() == 31);
+  CHECK(queues[0].entries == 4 * 31);
+  for (unsigned n = 1; n <= 4; ++n) {
+    CHECK(queues.reserve() == &queues[0]);
+    CHECK(queues[0].reserved == n * 31);
+  }
+  CHECK(queues.size() == 1);
+}
+
+TEST_CASE("a queue twice as large is opened when all are full", "[completion_queues]") {
+  const Domain domain;
+  CompletionQueues queues = bounded(domain, 2, 31);
+  for (unsigned n = 0; n < 2; ++n) (void)queues.reserve();
+  CompletionQueue* second = queues.reserve();
+  REQUIRE(queues.size() == 2);
+  CHECK(second == &queues[1]);
+  CHECK(second->fid != nullptr);
+  CHECK(second->entries == 2 * 2 * 31);
+  CHECK(second->reserved == 31);
+  CHECK(queues[0].reserved == queues[0].entries);
+}
+
+TEST_CASE("what an endpoint gave back is reserved again before a queue is opened", "[completion_queues]") {
+  const Domain domain;
+  CompletionQueues queues = bounded(domain, 2, 31);
+  CompletionQueue* const first = queues.reserve();
+  (void)queues.reserve();
+  first->give_back();
+  CHECK(first->reserved == 31);
+  CHECK(queues.reserve() == first);
+  CHECK(queues.size() == 1);
+}
+
+TEST_CASE("however many endpoints come, no queue has more reserved than it has entries", "[completion_queues]") {
+  const Domain domain;
+  CompletionQueues queues = bounded(domain, 64, 31);
+  std::vector<CompletionQueue*> taken;
+  for (unsigned n = 0; n < 3000; ++n) {
+    taken.push_back(queues.reserve());
+    REQUIRE(taken.back() != nullptr);
+    REQUIRE(taken.back()->reserved <= taken.back()->entries);
+  }
+  CHECK(queues.size() <= 10);
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < queues.size(); ++i) largest = std::max(largest, queues[i].entries);
+  CHECK(largest == 16384);
+  for (CompletionQueue* queue : taken) queue->give_back();
+  for (std::size_t i = 0; i < queues.size(); ++i) CHECK(queues[i].reserved == 0);
+}
+
+TEST_CASE("an endpoint that needs more than the largest queue gets a queue of its own", "[completion_queues]") {
+  const Domain domain;
+  CompletionQueues queues = bounded(domain, 8, 20'000);
+  CHECK(queues[0].entries == 20'000);
+  CHECK(queues.reserve() == &queues[0]);
+  const CompletionQueue* second = queues.reserve();
+  REQUIRE(queues.size() == 2);
+  CHECK(second == &queues[1]);
+  CHECK(queues[1].entries == 20'000);
+}
+
+TEST_CASE("where the number of entries is no limit one queue does for all", "[completion_queues]") {
+  const Domain domain;
+  CompletionQueues queues(domain.domain.get(), FI_WAIT_FD, false, 2, 31);
+  CHECK(queues.each() == 0);
+  for (unsigned n = 0; n < 2000; ++n) REQUIRE(queues.reserve() == &queues[0]);
+  CHECK(queues.size() == 1);
+  CHECK(queues[0].reserved == 0);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the guest boots, made once per kernel version in the cache; sourced by rdma-vm, after
+# common.sh and cache.sh. Sets, for other parts:
+#   image     folder with vmlinux, modules/ and initramfs-FABRIC
+
+guest_packages=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 iputils-ping socat rdma-core
+    ibverbs-providers ibverbs-utils rdmacm-utils perftest libfabric-bin)
+
+# The modules of the guest in the order of loading, apart from what they need themselves. rxe and siw
+# ask for their checksums by the name of the algorithm, which no dependency names.
+guest_modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_net veth sch_netem
+    crc32_generic crc32_pclmul crc32c_generic crc32c_intel ib_uverbs rdma_ucm)
+
+# The version of Debian's current kernel, and that of its packages.
+find_kernel() {
+    local metapackage=linux-image-amd64
+    [ "$(dpkg --print-architecture)" = amd64 ] || die "the guest is an x86-64 machine; this host's Debian is $(dpkg --print-architecture)"
+    kernel=$(apt-cache depends --no-recommends --no-suggests "$metapackage" 2>/dev/null |
+        sed -n 's/^ *Depends: linux-image-//p' | sed -n 1p) || kernel=
+    [ -n "$kernel" ] || die "apt-cache knows no $metapackage; run apt-get update, or add Debian's main to apt's sources"
+    package_version=$(apt-cache show --no-all-versions "linux-image-$kernel" 2>/dev/null | sed -n 's/^Version: //p' | sed -n 1p) || package_version=
+    [ -n "$package_version" ] || die "apt-cache knows no linux-image-$kernel; run apt-get update"
+}
+
+# find_image: `image`, whether it is there yet or not.
+find_image() {
+    find_kernel
+    image=$cache/rdma-vm-$({
+        printf '%s\n' "$kernel" "$package_version"
+        cat "$top/tools/rdma-vm.d/prepare.sh" "$top/tools/rdma-vm.d/siw.sh" "$top/tools/rdma-vm.d/init"
+    } | digest_of_text)
+}
+
+# need_space MEGABYTES WHAT
+need_space() {
+    local free
+    free=$(df --output=avail -m "$cache" | tail -n 1)
+    [ "$free" -ge "$1" ] ||
+        die "$2 needs $1 MB in $cache, where $((free)) MB are free; make room or set BUFENLARGE_CACHE to another folder"
+}
+
+# download TEXT PACKAGE...: into the scratch folder, of exactly the kernel's version.
+download() {
+    local text=$1 names=() name
+    shift
+    for name in "$@"; do names+=("$name=$package_version"); done
+    step "$logs/rdma-vm-download.log" 900 "$text" \
+        env -C "$scratch" apt-get -o APT::Sandbox::User=root -o Acquire::Retries=3 download "${names[@]}"
+}
+
+# unpack_into DIR PACKAGE
+unpack_into() {
+    step "$logs/rdma-vm-unpack.log" 300 "guest: unpacking $2" dpkg-deb -x "$(find "$scratch" -name "$2_*.deb")" "$1"
+    rm -f "$scratch/$2"_*.deb
+}
+
+# Debian's image is packed with xz. Unpacking it in an emulated CPU takes longer than all the rest of
+# the boot, and QEMU starts an unpacked one as well (by its PVH entry).
+unpack_kernel() {
+    local offset
+    offset=$(LC_ALL=C grep -abo -m 1 -P '\xfd7zXZ\x00' "$1" | LC_ALL=C cut -d : -f 1 | head -n 1) || true
+    [ -n "$offset" ] || die "no xz stream in ${1##*/}: this kernel is packed in another way"
+    # What follows the stream in the file makes xz complain at its end.
+    tail -c "+$((offset + 1))" "$1" | xz -dc 2>/dev/null >"$2" || true
+    [ "$(head -c 4 "$2" | tail -c 3)" = ELF ] || die "cannot unpack ${1##*/}"
+}
+
+# module_files DIR MODULE...: files below DIR that these modules need, in the order of loading.
+module_files() {
+    local tree=$1
+    shift
+    for module in "$@"; do
+        modprobe --dirname "$tree" --set-version "$kernel" --show-depends "$module" || die "Debian's kernel has no module $module"
+    done | sed -n "s|^insmod $tree/\([^ ]*\).*|\1|p" | awk '!seen[$0]++'
+}
+
+# make_initramfs FABRIC MODULE
+make_initramfs() {
+    local tree=$image/modules root=$scratch/root
+    rm -rf "$root"
+    mkdir -p "$root"/{bin,sbin,proc,sys,dev,lower,layer,root,lib/modules}
+    cp "$(command -v busybox)" "$root/bin/busybox"
+    for name in sh mount insmod mkdir cp sleep switch_root; do ln -s busybox "$root/bin/$name"; done
+    ln -s ../bin/busybox "$root/sbin/modprobe"
+    cp -a "$tree/lib/modules/$kernel" "$root/lib/modules/"
+    cp "$top/tools/rdma-vm.d/init" "$root/init"
+    chmod 755 "$root/init"
+    module_files "$tree" "${guest_modules[@]}" "$2" | sed 's|^|/|' >"$root/modules.load"
+    (cd "$root" && find . | cpio --quiet --create --format=newc --owner=0:0) >"$scratch/initramfs"
+    mv "$scratch/initramfs" "$image/initramfs-$1"
+}
+
+prepare_kernel() {
+    local name
+    [ ! -e "$image/vmlinux" ] || return 0
+    need_space 800 "preparing the guest"
+    download "guest: downloading Debian's kernel $package_version (70 MB)" "linux-image-$kernel"
+    unpack_into "$scratch/image" "linux-image-$kernel"
+    depmod --basedir "$scratch/image" "$kernel"
+    rm -rf "$image/modules"
+    module_files "$scratch/image" "${guest_modules[@]}" rdma_rxe libcrc32c >"$scratch/list"
+    printf "lib/modules/$kernel/%s\n" modules.builtin modules.builtin.modinfo modules.order >>"$scratch/list"
+    while IFS= read -r name; do
+        install -D -m 644 "$scratch/image/$name" "$image/modules/$name"
+    done <"$scratch/list"
+    depmod --basedir "$image/modules" "$kernel"
+    unpack_kernel "$scratch/image/boot/vmlinuz-$kernel" "$scratch/vmlinux"
+    mv "$scratch/vmlinux" "$image/vmlinux"
+}
+
+# prepare FABRIC: makes what is missing; one run at a time.
+prepare() {
+    need_packages "${guest_packages[@]}" || exit 125
+    find_image
+    if [ -e "$image/initramfs-$1" ]; then
+        touch "$image"
+        return 0
+    fi
+    mkdir -p "$image"
+    exec {prepare_lock}>>"$image/lock"
+    flock --timeout 1800 "$prepare_lock" || die "$image/lock was held by another run for half an hour"
+    if [ ! -e "$image/initramfs-$1" ]; then
+        scratch=$image/scratch
+        rm -rf "$scratch"
+        mkdir -p "$scratch"
+        prepare_kernel
+        "prepare_$1"
+        rm -rf "$scratch"
+        # What earlier kernels and versions of this tool left, once nobody uses it any more.
+        find "$cache" -maxdepth 1 -name 'rdma-vm-????????????????' -mtime +7 -exec rm -rf {} +
+    fi
+    exec {prepare_lock}>&-
+}
+
+prepare_rxe() { make_initramfs rxe rdma_rxe; }
