@@ -156,9 +156,9 @@ static inline void bench_print(const char *bench, size_t size, double value, con
 }
 
 /* The two figures of a window loop: `seconds` is the time of one window. */
-static inline void bench_print_window(const char *prefix, size_t size, double seconds)
+static inline void bench_print_window(const char *prefix, size_t size, int window, double seconds)
 {
-    double rate = BENCH_WINDOW / seconds;
+    double rate = window / seconds;
     char name[64];
 
     snprintf(name, sizeof(name), "%sbandwidth", prefix);

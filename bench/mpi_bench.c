@@ -5,6 +5,10 @@
  * and message rate are windows of 64 nonblocking messages, each window answered by 4 bytes.
  * Output: lines `bench,size,value,unit`.
  *
+ * With -e each round trip and each window is timed too, and their median is printed as
+ * `latency_typical` and `bandwidth_typical`: where the system takes a processor away for longer than
+ * a whole batch should last, the mean only says how often it did.
+ *
  * Rank 0 drives. Before each batch it sends an order (what, size, how often) and waits for the
  * answer, so that rank 1 needs no plan of its own and no batch starts before both are there.
  */
@@ -17,13 +21,27 @@ enum { TAG_ORDER = 1, TAG_DATA = 2, TAG_ACK = 3 };
 enum { ORDER_STOP = 0, ORDER_LATENCY = 1, ORDER_WINDOW = 2 };
 
 #define ACK_BYTES 4
+#define SAMPLES_MAX 65536
 
 typedef struct {
     unsigned char *send_buffer;
     unsigned char *receive_buffer;
     MPI_Request requests[BENCH_WINDOW];
     long kind;
+    int window;                 /* messages in flight */
+    double *samples;            /* seconds of each of the last batch; NULL: not wanted */
+    long sampled;
 } bench_t;
+
+/* Ends one sample and begins the next. */
+static void sample(bench_t * bench, double *since)
+{
+    if (bench->samples == NULL || bench->sampled == SAMPLES_MAX)
+        return;
+    double now = bench_now();
+    bench->samples[bench->sampled++] = now - *since;
+    *since = now;
+}
 
 static void send_data(bench_t * bench, size_t size, int peer)
 {
@@ -38,9 +56,12 @@ static void receive_data(bench_t * bench, size_t size, int peer)
 
 static void latency_driver(bench_t * bench, size_t size, long count)
 {
+    double since = bench_now();
+
     for (long i = 0; i < count; i++) {
         send_data(bench, size, 1);
         receive_data(bench, size, 1);
+        sample(bench, &since);
     }
 }
 
@@ -55,13 +76,15 @@ static void latency_follower(bench_t * bench, size_t size, long count)
 static void window_driver(bench_t * bench, size_t size, long count)
 {
     char ack[ACK_BYTES];
+    double since = bench_now();
 
     for (long i = 0; i < count; i++) {
-        for (int slot = 0; slot < BENCH_WINDOW; slot++)
+        for (int slot = 0; slot < bench->window; slot++)
             MPI_Isend(bench->send_buffer, (int) size, MPI_BYTE, 1, TAG_DATA, MPI_COMM_WORLD,
                       &bench->requests[slot]);
-        MPI_Waitall(BENCH_WINDOW, bench->requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(bench->window, bench->requests, MPI_STATUSES_IGNORE);
         MPI_Recv(ack, ACK_BYTES, MPI_BYTE, 1, TAG_ACK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        sample(bench, &since);
     }
 }
 
@@ -70,10 +93,10 @@ static void window_follower(bench_t * bench, size_t size, long count)
     char ack[ACK_BYTES] = { 0 };
 
     for (long i = 0; i < count; i++) {
-        for (int slot = 0; slot < BENCH_WINDOW; slot++)
+        for (int slot = 0; slot < bench->window; slot++)
             MPI_Irecv(bench->receive_buffer, (int) size, MPI_BYTE, 0, TAG_DATA, MPI_COMM_WORLD,
                       &bench->requests[slot]);
-        MPI_Waitall(BENCH_WINDOW, bench->requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(bench->window, bench->requests, MPI_STATUSES_IGNORE);
         MPI_Send(ack, ACK_BYTES, MPI_BYTE, 0, TAG_ACK, MPI_COMM_WORLD);
     }
 }
@@ -81,10 +104,11 @@ static void window_follower(bench_t * bench, size_t size, long count)
 static double driver_batch(void *context, size_t size, long count)
 {
     bench_t *bench = context;
-    long order[3] = { bench->kind, (long) size, count };
+    long order[4] = { bench->kind, (long) size, count, bench->window };
 
+    bench->sampled = 0;
     bench_fill(bench->send_buffer, size);
-    MPI_Send(order, 3, MPI_LONG, 1, TAG_ORDER, MPI_COMM_WORLD);
+    MPI_Send(order, 4, MPI_LONG, 1, TAG_ORDER, MPI_COMM_WORLD);
     MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG_ORDER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 
     double start = bench_now();
@@ -101,12 +125,13 @@ static double driver_batch(void *context, size_t size, long count)
 
 static void follow(bench_t * bench)
 {
-    long order[3];
+    long order[4];
 
     for (;;) {
-        MPI_Recv(order, 3, MPI_LONG, 0, TAG_ORDER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(order, 4, MPI_LONG, 0, TAG_ORDER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (order[0] == ORDER_STOP)
             return;
+        bench->window = (int) order[3];
         bench_fill(bench->send_buffer, (size_t) order[1]);
         MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_ORDER, MPI_COMM_WORLD);
         if (order[0] == ORDER_LATENCY)
@@ -117,29 +142,60 @@ static void follow(bench_t * bench)
     }
 }
 
-static void drive(bench_t * bench, const bench_sizes_t * sizes, double budget, int latency,
-                  int window)
+static int compare_doubles(const void *left, const void *right)
 {
-    long stop[3] = { ORDER_STOP, 0, 0 };
+    double a = *(const double *) left, b = *(const double *) right;
+    return (a > b) - (a < b);
+}
+
+static double median_sample(bench_t * bench)
+{
+    qsort(bench->samples, (size_t) bench->sampled, sizeof(double), compare_doubles);
+    return (bench->samples[(bench->sampled - 1) / 2] + bench->samples[bench->sampled / 2]) / 2;
+}
+
+/* As many messages as `most` bytes hold, at least four; 0 is no limit. */
+static int window_for(size_t size, size_t most)
+{
+    size_t messages = most / size;
+
+    if (most == 0 || messages > BENCH_WINDOW)
+        return BENCH_WINDOW;
+    return messages < 4 ? 4 : (int) messages;
+}
+
+static void drive(bench_t * bench, const bench_sizes_t * sizes, double budget, int latency,
+                  int window, size_t window_bytes)
+{
+    long stop[4] = { ORDER_STOP, 0, 0, 0 };
 
     for (int i = 0; i < sizes->count && latency; i++) {
         bench->kind = ORDER_LATENCY;
         double round_trip = bench_measure(driver_batch, bench, sizes->bytes[i], budget);
         bench_print("latency", sizes->bytes[i], 1e6 * round_trip / 2, "us");
+        if (bench->samples != NULL)
+            bench_print("latency_typical", sizes->bytes[i], 1e6 * median_sample(bench) / 2, "us");
     }
     for (int i = 0; i < sizes->count && window; i++) {
         bench->kind = ORDER_WINDOW;
-        bench_print_window("", sizes->bytes[i],
-                           bench_measure(driver_batch, bench, sizes->bytes[i], budget));
+        bench->window = window_for(sizes->bytes[i], window_bytes);
+        double seconds = bench_measure(driver_batch, bench, sizes->bytes[i], budget);
+        bench_print_window("", sizes->bytes[i], bench->window, seconds);
+        if (bench->samples != NULL)
+            bench_print("bandwidth_typical", sizes->bytes[i],
+                        1e-6 * bench->window * (double) sizes->bytes[i] / median_sample(bench), "MB/s");
     }
-    MPI_Send(stop, 3, MPI_LONG, 1, TAG_ORDER, MPI_COMM_WORLD);
+    MPI_Send(stop, 4, MPI_LONG, 1, TAG_ORDER, MPI_COMM_WORLD);
 }
 
 static void usage(const char *program)
 {
     fprintf(stderr, "usage: mpiexec -n 2 %s [-b latency|window|all] [-s SIZES] [-t SECONDS]\n"
+            "       [-m BYTES] [-e]\n"
             "  -s  byte counts separated by commas; pow2 = 1 B to 4 MiB (default)\n"
-            "  -t  time budget of one size, seconds (default 0.2)\n", program);
+            "  -t  time budget of one size, seconds (default 0.2)\n"
+            "  -m  at most so many bytes in a window, though 4 messages (default: always 64)\n"
+            "  -e  time each round trip and window too, and print their medians\n", program);
     exit(2);
 }
 
@@ -147,15 +203,18 @@ int main(int argc, char **argv)
 {
     const char *which = "all", *list = "pow2";
     double budget = 0.2;
+    size_t window_bytes = 0;
     bench_sizes_t sizes;
-    int option, rank, ranks;
+    int option, rank, ranks, each = 0;
 
     MPI_Init(&argc, &argv);
-    while ((option = getopt(argc, argv, "b:s:t:")) != -1) {
+    while ((option = getopt(argc, argv, "b:s:t:m:e")) != -1) {
         switch (option) {
             case 'b': which = optarg; break;
             case 's': list = optarg; break;
             case 't': budget = bench_parse_seconds(optarg); break;
+            case 'm': window_bytes = (size_t) strtoul(optarg, NULL, 10); break;
+            case 'e': each = 1; break;
             default: usage(argv[0]);
         }
     }
@@ -169,10 +228,11 @@ int main(int argc, char **argv)
     bench_parse_sizes(list, &sizes);
 
     bench_t bench = {.send_buffer = bench_buffer(bench_largest(&sizes)),
-        .receive_buffer = bench_buffer(bench_largest(&sizes))
+        .receive_buffer = bench_buffer(bench_largest(&sizes)),
+        .samples = each ? bench_buffer(SAMPLES_MAX * sizeof(double)) : NULL
     };
     if (rank == 0)
-        drive(&bench, &sizes, budget, latency, window);
+        drive(&bench, &sizes, budget, latency, window, window_bytes);
     else
         follow(&bench);
     MPI_Finalize();

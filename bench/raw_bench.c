@@ -175,7 +175,7 @@ static void drive(bench_t * bench, const settings_t * settings)
         size_t size = sizes->bytes[i / 2];
         bench->kind = i % 2 == 0 ? ORDER_SEND : ORDER_WRITE;
         double seconds = bench_measure(driver_batch, bench, size, settings->budget);
-        bench_print_window(i % 2 == 0 ? "send_" : "write_", size, seconds);
+        bench_print_window(i % 2 == 0 ? "send_" : "write_", size, BENCH_WINDOW, seconds);
     }
     control_write(bench->control, &stop, sizeof(stop));
 }

@@ -95,6 +95,24 @@ TEST_CASE("a write lands where it was told to, small ones copied, large ones wit
   }
 }
 
+TEST_CASE("a posted word lands, and its completion is told to nobody", "[fabric_port]") {
+  Connected pair;
+  const FabricPort::Region target = pair.passive.port.allocate(4096);
+  const FabricPort::Region source = pair.active.port.allocate(4096);
+  const Bytes data = pattern(512);
+  std::memcpy(source.data(), data.data(), data.size());
+  const auto post = [&](std::size_t offset, WriteUse use) {
+    return pair.active.port.write(pair.from, source, source.data(), data.size(), target.remote_address() + offset,
+                                  target.remote_key(), use);
+  };
+  REQUIRE(post(0, WriteUse::kWord) == WriteResult::kPosted);
+  REQUIRE(post(1024, WriteUse::kSlots) == WriteResult::kPosted);
+  REQUIRE(both_poll(pair.active, pair.passive, [&] { return pair.active.written == 1; }));
+  CHECK(both_poll(pair.active, pair.passive, [&] { return holds(target, 0, data) && holds(target, 1024, data); }));
+  for (int i = 0; i < 100; ++i) pair.active.poll();
+  CHECK(pair.active.written == 1);
+}
+
 TEST_CASE("writes of one link land in the order they were posted in", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region target = pair.passive.port.allocate(4096);

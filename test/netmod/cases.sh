@@ -172,6 +172,7 @@ hosts_cases() {
 wire_cases() {
     program_case stream default 2 "bytes=64K rounds=210" | sed 's/|[0-9]*$/|900/'
     program_case p2p_random three 2 "bytes=64K rounds=4" | sed 's/|[0-9]*$/|300/'
+    program_case p2p_random three-doorbell 2 "bytes=64K rounds=4" | sed 's/|[0-9]*$/|300/'
 }
 
 # ---- cases that check the netmod itself ---------------------------------------------------------

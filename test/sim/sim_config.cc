@@ -65,7 +65,8 @@ void Draw::fabric() {
   config_.arrival = kArrivals[random_.below(3)];
   const bool in_order = config_.arrival == Arrival::kInOrder;
   config_.any_order = !in_order && random_.chance(300);
-  config_.poll_entries_max = one_of({1, 4, 16});
+  config_.mixed = config_.arrival == Arrival::kDoorbell && random_.chance(200);
+  config_.poll_entries_max = is(SimKind::kLeave) ? one_of({1, 1, 2}) : one_of({1, 4, 16});
   config_.inline_bytes = in_order ? 2 * sizeof(EnlargeAck) : one_of({0, kInlineBytes});
 }
 
@@ -128,6 +129,7 @@ void Draw::writes() {
   faults.pause = one_of({0, 0, 1, 5});
   faults.pause_us_max = one_of({200, 2000, 20000});
   faults.connect_us_max = one_of({5, 50, 2000});
+  faults.between_polls = one_of({0, 100, 900});
   if (is(SimKind::kLeave)) faults.pause = one_of({1, 5, 20});
 }
 
@@ -253,7 +255,8 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) { return Draw(seed, kind
 
 std::string describe(const SimConfig& config) {
   std::string text = std::to_string(config.peers) + " processes, " + arrival_name(config.arrival) +
-                     (config.any_order ? " (writes in any order)" : "") + " fabric, enlargement " +
+                     (config.mixed ? " (mixed)" : "") + (config.any_order ? " (writes in any order)" : "") +
+                     " fabric, enlargement " +
                      (config.channel.enlargement ? "on" : "off") + ", vector " +
                      (config.channel.vector_mode == VectorMode::kWhole ? "whole" : "partial") + ", phases";
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i) {

@@ -35,7 +35,8 @@ struct SimConfig {
   ChannelSettings channel;
   SimFaults faults;
   Arrival arrival = Arrival::kChecked;
-  bool any_order = false;         // see SimFabric
+  bool mixed = false;      // see SimFabric
+  bool any_order = false;  // see SimFabric
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;
   bool virtual_addresses = false;

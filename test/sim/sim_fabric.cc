@@ -25,9 +25,9 @@ void SimFabric::closing(std::uint32_t owner, std::uint32_t key) {
 }
 
 void SimFabric::go_on() {
-  if (in_turn || !random.chance(100)) return;
-  const std::uint32_t us_max = random.chance(100) ? 500 : 8;  // not scheduled for a while
-  for (std::uint32_t times = random.between(1, 3); times > 0; --times) {
+  if (!random.chance(faults.between_polls)) return;
+  const std::uint32_t us_max = random.chance(300) ? 2000 : 8;  // not scheduled for a while
+  for (std::uint32_t times = random.between(1, 4); times > 0; --times) {
     clock.advance(random.below(us_max));
     for (const auto& endpoint : endpoints) endpoint->advance();
   }

@@ -58,8 +58,12 @@ struct SimFabric {
   SimTrace trace;
   SimTotals totals;
   [[nodiscard]] bool ordered() const { return arrival == Arrival::kInOrder; }
+  [[nodiscard]] Arrival arrival_of(std::uint32_t rank) const {
+    return mixed && rank % 2 == 1 ? Arrival::kChecked : arrival;
+  }
 
   Arrival arrival = Arrival::kChecked;  // in order, as tcp: and only when the target polls
+  bool mixed = false;  // every other process takes slots by their checks
   // As iWARP: the writes of a link are placed in any order until a doorbell behind them is rung, but
   // those to the same bytes, and those of one kind of word, in posting order.
   bool any_order = false;
@@ -74,8 +78,7 @@ struct SimFabric {
   // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
   std::string violation;
-  bool in_turn = false;  // a story: time passes between turns only
-  bool moved = false;    // something happened since the world last looked
+  bool moved = false;  // something happened since the world last looked
 };
 
 }  // namespace bufenlarge::sim

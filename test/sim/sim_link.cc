@@ -68,7 +68,8 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if ((kind != WriteKind::kSlots) != (use == WriteUse::kWord)) fabric_.violate(who + "write of another use");
   if (kind != WriteKind::kSlots) return;
   const bool rung = use == WriteUse::kRungSlots;
-  if (rung != (fabric_.arrival == Arrival::kDoorbell)) fabric_.violate(who + "rung without being asked, or not");
+  const bool asked = fabric_.arrival_of(other_->rank_) == Arrival::kDoorbell;
+  if (rung != asked) fabric_.violate(who + (rung ? "rung without being asked" : "not rung"));
   const RingConsumer* reader = other_->open() ? fabric_.consumer_of(other_->rank_, rank_) : nullptr;
   const std::string broken = rules_.check_slots(key, address, data, rung, reader);
   if (!broken.empty()) fabric_.violate(who + broken);
@@ -171,7 +172,7 @@ void SimEndpoint::advance() {
       }
     }
     if (!fabric_.ordered()) place_due();
-    if (fabric_.arrival == Arrival::kDoorbell) ring_due();
+    ring_due();
   }
   if (open() || told_ || other_ == nullptr || !writes_.empty()) return;
   told_ = true;

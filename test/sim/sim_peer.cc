@@ -160,6 +160,7 @@ void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t byt
   const bool last = flow.arrived == message->bytes.size();
   if (((marks & kMarkFirst) != 0) != first || ((marks & kMarkLast) != 0) != last)
     violate(which + ": wrong marks");
+  if ((marks & ~unsigned{kMarksOfMessage}) != 0) violate(which + ": marks that are none of a message");
   if (last) {
     flow.arrived = 0;
     flow.expected.pop_front();

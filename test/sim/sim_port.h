@@ -65,7 +65,7 @@ class SimPort {
   [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
                                   std::uint64_t address, std::uint32_t key, WriteUse use);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
-  [[nodiscard]] Arrival arrival() const { return fabric_.arrival; }
+  [[nodiscard]] Arrival arrival() const { return fabric_.arrival_of(rank_); }
   template <class Handler>
   unsigned poll(Handler& handler);
   template <class Handler>

@@ -30,8 +30,8 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
               std::vector<bool>(config.peers)} {
   strangers_left_ = config.strangers;
   fabric_.arrival = config.arrival;
+  fabric_.mixed = config.mixed;
   fabric_.any_order = config.any_order;
-  fabric_.in_turn = config.in_turn;
   fabric_.inline_bytes = config.inline_bytes;
   fabric_.poll_entries_max = config.poll_entries_max;
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)

@@ -187,6 +187,16 @@ std::uint64_t FabricPort::now_us() const {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
+// Reading connection events of a verbs device is a system call, also when there are none. A connection
+// takes some milliseconds, so it can wait for this.
+bool FabricPort::events_due() {
+  constexpr std::uint64_t kPauseUs = 50;
+  const std::uint64_t now = now_us();
+  if (now - events_read_us_ < kPauseUs) return false;
+  events_read_us_ = now;
+  return true;
+}
+
 FabricPort::Event FabricPort::next_event() {
   std::uint32_t kind = 0;
   const ssize_t read = fi_eq_read(events_.get(), &kind, event_bytes_.data(), event_bytes_.size(), 0);

@@ -98,6 +98,7 @@ class FabricPort {
   // The endpoint a failed completion belongs to; nullptr when it tells none.
   [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
   void listen();
+  [[nodiscard]] bool events_due();
   [[nodiscard]] bool bind(Endpoint& endpoint);
   void close(Endpoint& endpoint);
   [[nodiscard]] bool post_receive(Endpoint& endpoint) const;
@@ -125,6 +126,7 @@ class FabricPort {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::array<std::byte, 512> event_bytes_{};
   sockaddr_in address_{};
+  std::uint64_t events_read_us_ = 0;
   std::size_t inline_bytes_ = 0;
   std::uint32_t next_key_ = 1;
   ArrivalVerdict arrival_;
@@ -179,6 +181,7 @@ void FabricPort::on_completion(Handler& handler, Endpoint& endpoint, Endpoint::O
 
 template <class Handler>
 unsigned FabricPort::poll_events(Handler& handler) {
+  if (verbs_ && !events_due()) return 0;
   for (unsigned count = 0;; ++count) {
     Event event = next_event();
     if (event.kind == Event::Kind::kNone) return count;
