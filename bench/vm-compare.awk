@@ -100,7 +100,7 @@ function has(name, bench,    i) {
 }
 
 END {
-    programs = split("bufenlarge-polled bufenlarge-doorbell ofi perftest fi_pingpong", program, " ")
+    programs = split("bufenlarge-mixed bufenlarge-polled bufenlarge-doorbell ofi perftest fi_pingpong", program, " ")
     print "program,bench,size,median,smallest,largest,runs" > medians
     table("latency_typical", "half round trip in us, the median of a run's single ones")
     table("latency", "half round trip in us, the mean of a run")

@@ -216,7 +216,7 @@ typedef struct {
     uint64_t deregistrations;     /* regions unregistered and freed since open */
     const char *provider;         /* owned by the context */
     const char *protocol;         /* libfabric's name of the wire, "FI_PROTO_SOCK_TCP" */
-    const char *arrival;          /* "polled" or "doorbell" */
+    const char *arrival;          /* "polled", "doorbell" or "mixed" */
     const char *arrival_reason;   /* why, in a few words */
     const char *interface_name;   /* domain (device or interface) */
     const char *address;          /* "127.0.0.1:41233" */

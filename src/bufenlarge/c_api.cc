@@ -333,7 +333,7 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
   stats_p->deregistrations = registered.deregistrations;
   stats_p->provider = context->provider.c_str();
   stats_p->protocol = context->protocol.c_str();
-  stats_p->arrival = context->port.arrival() == bufenlarge::Arrival::kDoorbell ? "doorbell" : "polled";
+  stats_p->arrival = bufenlarge::arrival_name(context->port.arrival());
   stats_p->arrival_reason = context->port.arrival_reason().c_str();
   stats_p->interface_name = context->interface_name.c_str();
   stats_p->address = context->address.c_str();

@@ -70,7 +70,7 @@ int print_devices() {
   std::printf("provider  %s\nprotocol  %s\ndevice    %s\naddress   %s\narrival   %s: %s\n",
               bufenlarge::provider_name(port.info()).c_str(), bufenlarge::protocol_name(port.info()).c_str(),
               bufenlarge::domain_name(port.info()).c_str(), bufenlarge::address_text(port.address()).c_str(),
-              port.arrival() == bufenlarge::Arrival::kDoorbell ? "doorbell" : "polled",
+              bufenlarge::arrival_name(port.arrival()),
               port.arrival_reason().c_str());
   rlimit locked{};
   if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY)

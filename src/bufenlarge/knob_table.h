@@ -25,10 +25,11 @@
     "whole vector waits for the larger ring.")                                                        \
   X(PROVIDER, provider, "auto", "auto, tcp or verbs",                                                 \
     "libfabric provider. auto: verbs where there is an RDMA device with an IPv4 address, else tcp.")  \
-  X(ARRIVAL, arrival, "auto", "auto, polled or doorbell",                                             \
+  X(ARRIVAL, arrival, "auto", "auto, polled, doorbell or mixed",                                      \
     "How a receiver learns that slots are there. polled: it looks at memory, and at a check where the " \
     "device may place bytes out of order. doorbell: a completion tells (immediate data; a message after " \
-    "the write on iWARP). auto: what is right and was measured faster on the provider.")              \
+    "the write on iWARP). mixed: small slots polled, writes with larger ones by doorbell. auto: polled on " \
+    "tcp, mixed on verbs.")                                                                           \
   X(INTERFACE, text_interface, "", "the name or IPv4 address of a network interface that is up",      \
     "Interface to use. Empty: the first that other hosts can reach; loopback if there is no other.")  \
   X(ACK_TIMEOUT, ack_timeout, "1s", "1ms to 1h, as a number with us, ms or s",                        \

@@ -127,7 +127,7 @@ TEST_CASE("what is NULL may be closed and destroyed", "[c_api]") {
 
 TEST_CASE("a fabric that is not there is a fabric error that says what was tried", "[c_api]") {
   for (const auto& [name, value] : {std::pair("PROVIDER", "verbs"), std::pair("INTERFACE", "nosuch0"),
-                                     std::pair("ARRIVAL", "doorbell")}) {
+                                     std::pair("ARRIVAL", "doorbell"), std::pair("ARRIVAL", "mixed")}) {
     const Options options = make_options({{name, value}});
     bufenlarge_context_t* context = nullptr;
     char message[BUFENLARGE_MESSAGE_BYTES] = "";

@@ -10,6 +10,7 @@ namespace bufenlarge::test {
 namespace {
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 std::string refusal(const ProviderRequest& request) {
   try {
@@ -56,9 +57,9 @@ TEST_CASE("verbs without a device is refused with what works", "[provider]") {
 
 // ---- arrival
 
-std::string arrival_refusal(const fi_info& info) {
+std::string arrival_refusal(const fi_info& info, ArrivalChoice choice) {
   try {
-    (void)choose_arrival(info, ArrivalChoice::kDoorbell);
+    (void)choose_arrival(info, choice);
   } catch (const FabricError& error) {
     return error.what();
   }
@@ -84,23 +85,38 @@ TEST_CASE("on tcp slots are polled for, whether it is asked for or not", "[provi
 
 TEST_CASE("doorbells on tcp are refused with what is allowed", "[provider][arrival]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
-  CHECK_THAT(arrival_refusal(*info), Contains("MPIR_CVAR_BUFENLARGE_ARRIVAL='doorbell'") && Contains("tcp") &&
-                                         Contains("auto or polled"));
+  for (const auto& [choice, name] :
+       {std::pair(ArrivalChoice::kDoorbell, "doorbell"), std::pair(ArrivalChoice::kMixed, "mixed")}) {
+    CHECK_THAT(arrival_refusal(*info, choice),
+               StartsWith("MPIR_CVAR_BUFENLARGE_ARRIVAL='" + std::string(name) + "':") && Contains("tcp") &&
+                   Contains("auto or polled"));
+  }
 }
 
 TEST_CASE("a port on tcp with doorbells is not opened", "[provider][arrival]") {
-  ProviderRequest request{ProviderChoice::kTcp, "lo"};
-  request.arrival = ArrivalChoice::kDoorbell;
-  CHECK_THROWS_AS(FabricPort(request), FabricError);
+  for (const ArrivalChoice choice : {ArrivalChoice::kDoorbell, ArrivalChoice::kMixed}) {
+    ProviderRequest request{ProviderChoice::kTcp, "lo"};
+    request.arrival = choice;
+    CHECK_THROWS_AS(FabricPort(request), FabricError);
+  }
 }
 
-TEST_CASE("on verbs slots are checked, or rung for when that is asked for", "[provider][arrival]") {
+TEST_CASE("on verbs small slots are checked and others rung for, unless one way is asked for",
+          "[provider][arrival]") {
   for (const std::uint32_t protocol : {FI_PROTO_RDMA_CM_IB_RC, FI_PROTO_IWARP}) {
     const InfoPtr info = verbs_offer(protocol, protocol == FI_PROTO_IWARP ? 0 : 4);
-    CHECK(choose_arrival(*info, ArrivalChoice::kAuto).arrival == Arrival::kChecked);
+    CHECK(choose_arrival(*info, ArrivalChoice::kAuto).arrival == Arrival::kMixed);
+    CHECK(choose_arrival(*info, ArrivalChoice::kMixed).arrival == Arrival::kMixed);
     CHECK(choose_arrival(*info, ArrivalChoice::kPolled).arrival == Arrival::kChecked);
     CHECK(choose_arrival(*info, ArrivalChoice::kDoorbell).arrival == Arrival::kDoorbell);
   }
+}
+
+TEST_CASE("the name of an arrival is that of the knob's value", "[provider][arrival]") {
+  CHECK(std::string(arrival_name(Arrival::kInOrder)) == "polled");
+  CHECK(std::string(arrival_name(Arrival::kChecked)) == "polled");
+  CHECK(std::string(arrival_name(Arrival::kDoorbell)) == "doorbell");
+  CHECK(std::string(arrival_name(Arrival::kMixed)) == "mixed");
 }
 
 TEST_CASE("the reason tells how a doorbell is rung", "[provider][arrival]") {
@@ -108,8 +124,10 @@ TEST_CASE("the reason tells how a doorbell is rung", "[provider][arrival]") {
   const InfoPtr without = verbs_offer(FI_PROTO_IWARP, 0);
   CHECK(has_immediate_data(*with_data));
   CHECK_FALSE(has_immediate_data(*without));
-  CHECK_THAT(choose_arrival(*with_data, ArrivalChoice::kDoorbell).why, Contains("immediate data with each write"));
-  CHECK_THAT(choose_arrival(*without, ArrivalChoice::kDoorbell).why, Contains("a message after each write"));
+  for (const ArrivalChoice choice : {ArrivalChoice::kAuto, ArrivalChoice::kMixed, ArrivalChoice::kDoorbell}) {
+    CHECK_THAT(choose_arrival(*with_data, choice).why, Contains("immediate data") && !Contains("a message after"));
+    CHECK_THAT(choose_arrival(*without, choice).why, Contains("a message after the write"));
+  }
 }
 
 TEST_CASE("libfabric's registration cache is off, unless the user has set it", "[provider][E7]") {

@@ -103,8 +103,8 @@ summary_program='
 
 # case_summary: ARGUMENTS is the setting (E15).
 case_summary() {
-    local ranks=$2 test_program=$3 setting=$4 limit=$5 log=$6 arrival=polled words summary wrong
-    [ "$setting" != doorbell ] || arrival=doorbell
+    local ranks=$2 test_program=$3 setting=$4 limit=$5 log=$6 arrival=mixed words summary wrong
+    case $setting in doorbell | polled) arrival=$setting ;; esac
     summary=$work/log/summary-$setting.json
     read -r -a words <<<"$(setting_environment "$setting")"
     run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \

@@ -152,11 +152,15 @@ device_cases() {
         device_case "$name" doorbell 4
     done
     device_case p2p_random three-doorbell 4
+    for name in p2p_sizes p2p_random datatypes onesided; do
+        device_case "$name" polled 4
+    done
     device_case p2p_random one-slot 4
     echo "growth/default/4|growth|4|oneside_grow|default 0:3|120"
     echo "growth/doorbell/4|growth|4|oneside_grow|doorbell 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
     echo "summary/doorbell/4|summary|4|demo|doorbell|60"
+    echo "summary/polled/4|summary|4|demo|polled|60"
 }
 
 hosts_cases() {

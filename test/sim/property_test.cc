@@ -3,7 +3,7 @@
 // seed_runner.h for more of them, or for a single one). All of these are looked at in every family:
 // nothing is lost, doubled, changed or out of order; marks are right; no slot is written before the
 // one that lay there was read; nothing is written into memory that was not confirmed or is closed;
-// each doorbell finds a receive posted for it; memory that a posted write reads is neither changed nor
+// each doorbell finds a receive posted for it; each reader is rung for, and given checks, as it asked; memory that a posted write reads is neither changed nor
 // freed; everything drains; what grew had to; the registered bytes are those of the rings in use; every
 // region is given back.
 #include <catch2/catch.hpp>
@@ -47,7 +47,7 @@ TEST_CASE("every message arrives once and in order under all faults", "[sim][E1]
         BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(attempts_lost), BUFENLARGE_COUNT(connects_refused),
         BUFENLARGE_COUNT(torn_writes), BUFENLARGE_COUNT(rereads), BUFENLARGE_COUNT(agains),
         BUFENLARGE_COUNT(answers_inside), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(doorbells),
-        BUFENLARGE_COUNT(overtakes)});
+        BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_rung)});
 }
 
 TEST_CASE("an acknowledgement that does not come whole is asked for again", "[sim][E8]") {
@@ -71,7 +71,7 @@ TEST_CASE("a ring that cannot be had is refused and the data goes in pieces", "[
 TEST_CASE("only a direction with an element that does not fit grows", "[sim][E3][E4][E5][E9][E10][E11]") {
   hold(SimKind::kGrowth, 300,
        {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(answers_inside),
-        BUFENLARGE_COUNT(doorbells)});
+        BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_rung)});
 }
 
 TEST_CASE("the other channels finish while one waits for its acknowledgement", "[sim][E6]") {

@@ -61,11 +61,13 @@ class Draw {
 // ---- fabric
 
 void Draw::fabric() {
-  static constexpr Arrival kArrivals[]{Arrival::kInOrder, Arrival::kChecked, Arrival::kDoorbell};
-  config_.arrival = kArrivals[random_.below(3)];
+  static constexpr Arrival kArrivals[]{Arrival::kInOrder, Arrival::kChecked, Arrival::kDoorbell,
+                                       Arrival::kMixed};
+  config_.arrival = kArrivals[random_.below(4)];
   const bool in_order = config_.arrival == Arrival::kInOrder;
   config_.any_order = !in_order && random_.chance(300);
-  config_.mixed = config_.arrival == Arrival::kDoorbell && random_.chance(200);
+  const bool crossed = !in_order && random_.chance(200);
+  config_.arrival_odd = crossed ? kArrivals[random_.between(1, 3)] : config_.arrival;
   config_.poll_entries_max = is(SimKind::kLeave) ? one_of({1, 1, 2}) : one_of({1, 4, 16});
   config_.inline_bytes = in_order ? 2 * sizeof(EnlargeAck) : one_of({0, kInlineBytes});
 }
@@ -248,14 +250,23 @@ void Draw::messages() {
 }  // namespace
 
 const char* arrival_name(Arrival arrival) {
-  return arrival == Arrival::kInOrder ? "ordered" : arrival == Arrival::kChecked ? "unordered" : "doorbell";
+  switch (arrival) {
+    case Arrival::kInOrder: return "ordered";
+    case Arrival::kChecked: return "unordered";
+    case Arrival::kDoorbell: return "doorbell";
+    case Arrival::kMixed: return "mixed";
+  }
+  return "";
 }
 
 SimConfig draw_config(std::uint64_t seed, SimKind kind) { return Draw(seed, kind).make(seed); }
 
 std::string describe(const SimConfig& config) {
   std::string text = std::to_string(config.peers) + " processes, " + arrival_name(config.arrival) +
-                     (config.mixed ? " (mixed)" : "") + (config.any_order ? " (writes in any order)" : "") +
+                     (config.arrival_odd == config.arrival
+                          ? std::string()
+                          : std::string(" and ") + arrival_name(config.arrival_odd)) +
+                     (config.any_order ? " (writes in any order)" : "") +
                      " fabric, enlargement " +
                      (config.channel.enlargement ? "on" : "off") + ", vector " +
                      (config.channel.vector_mode == VectorMode::kWhole ? "whole" : "partial") + ", phases";

@@ -35,7 +35,7 @@ struct SimConfig {
   ChannelSettings channel;
   SimFaults faults;
   Arrival arrival = Arrival::kChecked;
-  bool mixed = false;      // see SimFabric
+  Arrival arrival_odd = Arrival::kChecked;  // see SimFabric
   bool any_order = false;  // see SimFabric
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;
@@ -67,7 +67,7 @@ enum class SimKind : std::uint8_t {
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
 
-// As stories name it: ordered, unordered, doorbell.
+// As stories name it: ordered, unordered, doorbell, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);
 
 // One line for a failure's report.

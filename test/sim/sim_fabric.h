@@ -59,11 +59,11 @@ struct SimFabric {
   SimTotals totals;
   [[nodiscard]] bool ordered() const { return arrival == Arrival::kInOrder; }
   [[nodiscard]] Arrival arrival_of(std::uint32_t rank) const {
-    return mixed && rank % 2 == 1 ? Arrival::kChecked : arrival;
+    return rank % 2 == 1 ? arrival_odd : arrival;
   }
 
   Arrival arrival = Arrival::kChecked;  // in order, as tcp: and only when the target polls
-  bool mixed = false;  // every other process takes slots by their checks
+  Arrival arrival_odd = Arrival::kChecked;  // of every other process
   // As iWARP: the writes of a link are placed in any order until a doorbell behind them is rung, but
   // those to the same bytes, and those of one kind of word, in posting order.
   bool any_order = false;

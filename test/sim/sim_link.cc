@@ -68,10 +68,12 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if ((kind != WriteKind::kSlots) != (use == WriteUse::kWord)) fabric_.violate(who + "write of another use");
   if (kind != WriteKind::kSlots) return;
   const bool rung = use == WriteUse::kRungSlots;
-  const bool asked = fabric_.arrival_of(other_->rank_) == Arrival::kDoorbell;
-  if (rung != asked) fabric_.violate(who + (rung ? "rung without being asked" : "not rung"));
+  const Arrival asked = fabric_.arrival_of(other_->rank_);
+  if (asked != Arrival::kMixed && rung != (asked == Arrival::kDoorbell))
+    fabric_.violate(who + (rung ? "rung without being asked" : "not rung"));
+  if (asked == Arrival::kMixed) ++(rung ? fabric_.totals.mixed_rung : fabric_.totals.mixed_checked);
   const RingConsumer* reader = other_->open() ? fabric_.consumer_of(other_->rank_, rank_) : nullptr;
-  const std::string broken = rules_.check_slots(key, address, data, rung, reader);
+  const std::string broken = rules_.check_slots(key, address, data, rung, asked, reader);
   if (!broken.empty()) fabric_.violate(who + broken);
 }
 

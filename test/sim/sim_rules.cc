@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "protocol/slot.h"
+
 namespace bufenlarge::sim {
 
 void SimRules::announce(const Hello& hello) {
@@ -54,8 +56,25 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, bool
   return "";
 }
 
+namespace {
+
+SlotTrailer trailer_before(std::span<const std::byte> slot) {
+  SlotTrailer trailer;
+  std::memcpy(&trailer, slot.data() + slot.size() - sizeof trailer, sizeof trailer);
+  return trailer;
+}
+
+// Of a slot that ends where `slot` does and has all of its payload in it.
+bool check_holds(std::span<const std::byte> slot) {
+  const SlotTrailer trailer = trailer_before(slot);
+  const std::size_t used = sizeof trailer + align_up(trailer.bytes);
+  return used <= slot.size() && trailer.check == slot_check(slot.data() + slot.size() - used, trailer);
+}
+
+}  // namespace
+
 std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data, bool rung,
-                                  const RingConsumer* reader) {
+                                  Arrival asked, const RingConsumer* reader) {
   if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
     const EnlargeAck ack = promised_->ack;
     ring_ = {ack.ring_address, ack.base, ack.ring_key, slot_stride(ack.slot_bytes), ack.slots, ack.epoch};
@@ -70,12 +89,19 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
   if (address < ring_.address || end > std::uint64_t{ring_.stride} * ring_.slots || end % ring_.stride != 0)
     return "write of slots that does not end with a slot of the ring";
   first_ = next_;
+  bool large = false;
   for (std::uint64_t index = begin / ring_.stride; index < end / ring_.stride; ++index) {
     const std::byte* slot_end = data.data() + ((index + 1) * ring_.stride - begin);
     const bool marked = rung && (index + 1) * ring_.stride == end;
     const std::string broken = check_slot(slot_end, index, marked, reader);
     if (!broken.empty()) return broken;
+    const auto slot = data.first(static_cast<std::size_t>(slot_end - data.data()));
+    large |= trailer_before(slot).bytes > kCheckedBytesMax;
+    const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !rung);
+    if (needs_check && !check_holds(slot)) return "the check of position " + std::to_string(next_ - 1) + " does not hold";
   }
+  if (asked == Arrival::kMixed && rung != large)
+    return rung ? "a write of small slots alone was rung for" : "a write with a larger slot was not rung for";
   return "";
 }
 

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 
+#include "channel/port.h"
 #include "protocol/ring_consumer.h"
 #include "protocol/wire.h"
 
@@ -30,10 +31,10 @@ class SimRules {
   [[nodiscard]] WriteKind kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
   // Looks at a write of slots, with a doorbell behind it or not, when it is posted. "" or the rule it
-  // breaks. `reader` may be nullptr.
+  // breaks. `asked` is how the reader learns of slots; `reader` may be nullptr.
   [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
                                         std::span<const std::byte> data, bool rung,
-                                        const RingConsumer* reader);
+                                        Arrival asked, const RingConsumer* reader);
 
   // Positions of the last write check_slots() let pass.
   [[nodiscard]] std::uint64_t first() const { return first_; }

@@ -30,7 +30,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
               std::vector<bool>(config.peers)} {
   strangers_left_ = config.strangers;
   fabric_.arrival = config.arrival;
-  fabric_.mixed = config.mixed;
+  fabric_.arrival_odd = config.arrival_odd;
   fabric_.any_order = config.any_order;
   fabric_.inline_bytes = config.inline_bytes;
   fabric_.poll_entries_max = config.poll_entries_max;

@@ -3,7 +3,7 @@
 //
 //   # why this story is told
 //   processes 2
-//   fabric ordered               or unordered, doorbell
+//   fabric ordered               or unordered, doorbell, mixed
 //   phases 16x512 16x8192        slots x slot size
 //   ack_timeout 1000             microseconds
 //   ack torn 3000                fate of the next acknowledgement: torn, late (held up so long), corrupt,

@@ -76,6 +76,11 @@ void FakePeer::ask(EnlargeRequest request) {
   write_slot(SlotKind::kEnlargeRequest, std::as_bytes(std::span(&request, 1)), 0);
 }
 
+bool FakePeer::checks(std::size_t bytes) const {
+  const bool mixed = (theirs_.flags & kHelloWantsDoorbells) != 0;
+  return (theirs_.flags & kHelloVerifiesSlots) != 0 && (!mixed || bytes <= kCheckedBytesMax);
+}
+
 Bytes FakePeer::seal(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) const {
   const std::uint32_t stride = their_phase_.stride();
   const auto bytes = static_cast<std::uint32_t>(payload.size());
@@ -84,7 +89,7 @@ Bytes FakePeer::seal(SlotKind kind, std::span<const std::byte> payload, std::uin
   const SlotFill fill{commit_word(position_, write_lap_), bytes,
                       granted_low.value_or(static_cast<std::uint32_t>(consumed_)),
                       epoch.value_or(their_epoch_), kind, marks,
-                      (theirs_.flags & kHelloVerifiesSlots) != 0};
+                      checks(bytes) && (marks & kMarkRung) == 0};
   seal_slot(slot.data(), stride, fill);
   return slot;
 }
@@ -101,7 +106,7 @@ void FakePeer::advance() {
 }
 
 void FakePeer::write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) {
-  const bool rings = on_rung && (theirs_.flags & kHelloWantsDoorbells) != 0;
+  const bool rings = on_rung && (theirs_.flags & kHelloWantsDoorbells) != 0 && !checks(payload.size());
   const Bytes slot = seal(kind, payload, static_cast<std::uint8_t>(rings ? marks | kMarkRung : marks));
   const std::size_t begin = payload_offset(their_phase_.stride(), static_cast<std::uint32_t>(payload.size()));
   place(slot, begin, slot.size() - begin);

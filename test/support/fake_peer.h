@@ -65,12 +65,14 @@ class FakePeer {
   void follow_ack();
 
   std::uint8_t flags = 0;         // of the hello: what this side asks for
-  std::function<void()> on_rung;  // after each slot, for a channel that asked for doorbells
+  std::function<void()> on_rung;  // after each slot that the channel is to be rung for
   std::optional<std::uint32_t> granted_low;  // rides on slots instead of consumed(), to break the rules
   std::optional<std::uint16_t> epoch;        // the same for the ring's epoch
 
  private:
   [[nodiscard]] const Phase& own_phase() const { return phases_.at(phase_); }
+  // Whether a slot of so many bytes goes with a check, for a channel that takes slots as it told.
+  [[nodiscard]] bool checks(std::size_t bytes) const;
   void write_control(std::size_t offset, std::span<const std::byte> bytes) const;
 
   FakeFabric& fabric_;

@@ -106,7 +106,8 @@ WriteResult FakePort::write(Link& link, const Region& region, const std::byte* f
   if (from < region.data() || from + bytes > region.data() + region.bytes())
     fabric.violations.push_back("a write from outside of its region");
   const LinkState* other = link.state()->other;
-  if (other != nullptr && use != WriteUse::kWord &&
+  // What is rung for a mixed side depends on its slots.
+  if (other != nullptr && use != WriteUse::kWord && other->port->arrives != Arrival::kMixed &&
       (use == WriteUse::kRungSlots) != (other->port->arrives == Arrival::kDoorbell))
     fabric.violations.push_back("slots rung for a peer that did not ask for it, or not rung for one that did");
   Write write{link.state(), Bytes(from, from + bytes), address, key, use};

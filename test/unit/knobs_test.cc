@@ -149,6 +149,7 @@ TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
   CHECK(with({{"PROVIDER", "auto"}}).values().provider == ProviderChoice::kAuto);
   CHECK(with({{"ARRIVAL", "polled"}}).values().arrival == ArrivalChoice::kPolled);
   CHECK(with({{"ARRIVAL", "doorbell"}}).values().arrival == ArrivalChoice::kDoorbell);
+  CHECK(with({{"ARRIVAL", "mixed"}}).values().arrival == ArrivalChoice::kMixed);
   CHECK(with({{"ARRIVAL", "auto"}}).values().arrival == ArrivalChoice::kAuto);
   CHECK(with({{"INTERFACE", "eth0"}}).values().interface_name == "eth0");
   CHECK(with({{"SUMMARY_FILE", "/some/where.json"}}).values().summary_file == "/some/where.json");
@@ -183,7 +184,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"ENLARGEMENT", {"maybe", "On", "2", "on ", "enabled"}},
     {"VECTOR", {"full", "Partial", "partial,whole"}},
     {"PROVIDER", {"TCP", "tcp;ofi_rxm", "sockets", "verbs,tcp"}},
-    {"ARRIVAL", {"Polled", "doorbells", "polled,doorbell", "bell"}},
+    {"ARRIVAL", {"Polled", "doorbells", "polled,doorbell", "Mixed", "mix", "bell"}},
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},

@@ -115,10 +115,11 @@ class Channel {
   void flush();
   [[nodiscard]] bool post_run();
   [[nodiscard]] std::uint32_t run_length() const;
+  [[nodiscard]] bool to_be_rung(std::uint32_t first, std::uint32_t count) const;
   void mark_rung(std::uint32_t first, std::uint32_t count);
   [[nodiscard]] bool post_word(std::uint64_t inbox_offset, std::size_t bytes);
   // ---- channel_receive.h
-  [[nodiscard]] bool by_doorbell() const { return core_.port.arrival() == Arrival::kDoorbell; }
+  [[nodiscard]] SlotState look(const std::byte* slot, SlotTrailer& trailer) const;
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
   void deliver(const std::byte* payload, const SlotTrailer& trailer);
   void watch_next_slot();
@@ -137,6 +138,7 @@ class Channel {
   void adopt(const Hello& hello);
   void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
   void open();
+  [[nodiscard]] std::string no_endpoint() const;
   void lose();
   void close_link();
   void release();

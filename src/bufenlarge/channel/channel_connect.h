@@ -48,7 +48,7 @@ template <class PortT>
 bool Channel<PortT>::service(std::uint64_t now_us) {
   if (release_due_) release();
   // Doorbells rung before the loss are in the completion queue.
-  if (loss_due_ && (!by_doorbell() || core_.port_drained)) lose();
+  if (loss_due_ && (!has_doorbells(core_.port.arrival()) || core_.port_drained)) lose();
   if (failed() || !connect_.established()) return release_due_;
   if (greeting_due_ && room() != 0) {
     greeting_due_ = false;
@@ -105,9 +105,10 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt) const {
   Hello hello{};
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
-  hello.flags = core_.port.arrival() == Arrival::kInOrder   ? 0
-                : core_.port.arrival() == Arrival::kChecked ? kHelloVerifiesSlots
-                                                            : kHelloWantsDoorbells;
+  const Arrival arrival = core_.port.arrival();
+  const bool checks = arrival == Arrival::kChecked || arrival == Arrival::kMixed;
+  hello.flags = static_cast<std::uint8_t>((checks ? kHelloVerifiesSlots : 0) |
+                                          (has_doorbells(arrival) ? kHelloWantsDoorbells : 0));
   hello.rank = core_.rank;
   hello.job_key = own.job_key;
   hello.ring_address = receive_ring_.region().remote_address();
@@ -128,8 +129,15 @@ void Channel<PortT>::adopt(const Hello& hello) {
   remote_.control_address = hello.control_address;
   remote_.control_key = hello.control_key;
   remote_.wants_doorbells = (hello.flags & kHelloWantsDoorbells) != 0;
-  // A slot's marks change when it is rung for, which a check would not survive.
-  remote_.wants_checks = (hello.flags & kHelloVerifiesSlots) != 0 && !remote_.wants_doorbells;
+  remote_.wants_checks = (hello.flags & kHelloVerifiesSlots) != 0;
+}
+
+// Of a port that can say why, the reason too.
+template <class PortT>
+std::string Channel<PortT>::no_endpoint() const {
+  if constexpr (requires { core_.port.trouble(); })
+    return "no endpoint could be opened: " + core_.port.trouble();
+  return "no endpoint could be opened";
 }
 
 template <class PortT>
@@ -142,7 +150,7 @@ void Channel<PortT>::open() {
   }
   const HelloBytes hello = encode_hello(own_hello(connect_.attempt()));
   link_ = core_.port.open(card_, std::span<const std::byte>(hello), this);
-  if (!link_) on_lost("no endpoint could be opened");
+  if (!link_) on_lost(no_endpoint());
 }
 
 template <class PortT>

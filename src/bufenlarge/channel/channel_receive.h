@@ -20,20 +20,17 @@ unsigned Channel<PortT>::receive() {
   if (!connected()) return taken;
   // One ring full at most: a fast peer may not keep the others waiting.
   for (std::uint32_t budget = consumer_.slots(); budget > 0 && !failed(); --budget) {
-    // Beyond the last doorbell a slot may look whole and not be.
-    if (by_doorbell() && doorbells_ == 0) break;
     const std::byte* slot = receive_ring_.slot(consumer_.index());
     SlotTrailer trailer;
-    const SlotState state = inspect_slot(slot, receive_ring_.stride(), consumer_.expected_commit(),
-                                         receive_epoch_, core_.port.arrival() == Arrival::kChecked, trailer);
-    if (state == SlotState::kEmpty && !by_doorbell()) break;
+    const SlotState state = look(slot, trailer);
+    if (state == SlotState::kEmpty) break;
     ++taken;
-    if (state == SlotState::kEmpty || state == SlotState::kInvalid || consumer_.credit_used_up() ||
+    if (state == SlotState::kInvalid || consumer_.credit_used_up() ||
         !producer_.grant_low(trailer.grant)) {
       fail(Status::kProtocolError, "the peer wrote a slot that breaks the wire protocol");
       break;
     }
-    if (by_doorbell() && (trailer.marks & kMarkRung) != 0) --doorbells_;
+    if (doorbells_ != 0 && (trailer.marks & kMarkRung) != 0) --doorbells_;
     if (connect_.state() == Connect::State::kSilent) connect_.on_first_message();
     if (enlarge_receiver_.acked()) enlarge_receiver_.confirmed();
     if (!take_slot(slot, trailer)) break;
@@ -43,6 +40,26 @@ unsigned Channel<PortT>::receive() {
     maybe_grant();
   }
   return taken;
+}
+
+// Whether the next slot is there, as this side learns of it.
+template <class PortT>
+SlotState Channel<PortT>::look(const std::byte* slot, SlotTrailer& trailer) const {
+  const Arrival arrival = core_.port.arrival();
+  const auto inspect = [&](bool checked, std::uint32_t checked_max) {
+    return inspect_slot(slot, receive_ring_.stride(), consumer_.expected_commit(), receive_epoch_, checked,
+                        trailer, checked_max);
+  };
+  if (arrival == Arrival::kInOrder || arrival == Arrival::kChecked)
+    return inspect(arrival == Arrival::kChecked, receive_ring_.stride());
+  if (doorbells_ != 0) {  // all slots up to the next mark are placed
+    const SlotState state = inspect(false, 0);
+    return state == SlotState::kEmpty ? SlotState::kInvalid : state;
+  }
+  // Beyond the last doorbell a slot may look whole and not be.
+  if (arrival == Arrival::kDoorbell) return SlotState::kEmpty;
+  const SlotState state = inspect(true, kCheckedBytesMax);
+  return state == SlotState::kReady && (trailer.marks & kMarkRung) != 0 ? SlotState::kEmpty : state;
 }
 
 // False when the ring was swapped: what follows lies in the new one, which is empty.
@@ -85,7 +102,7 @@ void Channel<PortT>::deliver(const std::byte* payload, const SlotTrailer& traile
 
 template <class PortT>
 void Channel<PortT>::watch_next_slot() {
-  if (by_doorbell()) return;
+  if (!polls(core_.port.arrival())) return;
   const std::byte* slot = receive_ring_.slot(consumer_.index());
   const auto* commit = reinterpret_cast<const std::uint64_t*>(slot + receive_ring_.stride()) - 1;
   core_.rings.update(poll_index_, commit, consumer_.expected_commit());

@@ -96,7 +96,7 @@ template <class PortT>
 void Channel<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks) {
   const SlotFill fill{producer_.stage_commit(), bytes, static_cast<std::uint32_t>(consumer_.consumed()),
                       send_epoch_,        kind,  marks,
-                      remote_.wants_checks};
+                      remote_.wants_checks && (!remote_.wants_doorbells || bytes <= kCheckedBytesMax)};
   seal_slot(send_ring_.slot(producer_.stage_index()), send_ring_.stride(), fill);
   producer_.stage_one();
   consumer_.report();
@@ -131,14 +131,24 @@ std::uint32_t Channel<PortT>::run_length() const {
   return count;
 }
 
-// The receiver counts one doorbell less when it reads the marked slot. A run that could not be posted
-// before may be longer now.
+// A side that wants checks too is rung for what has none.
+template <class PortT>
+bool Channel<PortT>::to_be_rung(std::uint32_t first, std::uint32_t count) const {
+  bool large = !remote_.wants_checks;
+  for (std::uint32_t i = 0; !large && i < count; ++i)
+    large = trailer_of(send_ring_.slot(first + i), send_ring_.stride())->bytes > kCheckedBytesMax;
+  return large;
+}
+
+// The receiver counts one doorbell less when it reads the marked slot, whose check does not hold any more. A
+// run that could not be posted before may be longer now.
 template <class PortT>
 void Channel<PortT>::mark_rung(std::uint32_t first, std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::uint8_t& marks = trailer_of(send_ring_.slot(first + i), send_ring_.stride())->marks;
-    marks = static_cast<std::uint8_t>(i + 1 == count ? marks | kMarkRung : marks & kMarksOfMessage);
-  }
+  for (std::uint32_t i = 0; i + 1 < count; ++i)
+    trailer_of(send_ring_.slot(first + i), send_ring_.stride())->marks &= kMarksOfMessage;
+  SlotTrailer* last = trailer_of(send_ring_.slot(first + count - 1), send_ring_.stride());
+  last->marks |= kMarkRung;
+  last->check = 0;
 }
 
 // Posts one write of slots. False when it has to be tried again.
@@ -149,12 +159,12 @@ bool Channel<PortT>::post_run() {
   const std::uint32_t first = producer_.post_index();
   const std::uint32_t begin = payload_offset(stride, trailer_of(send_ring_.slot(first), stride)->bytes);
   const std::uint32_t count = run_length();
-  if (remote_.wants_doorbells) mark_rung(first, count);
+  const bool rung = remote_.wants_doorbells && to_be_rung(first, count);
+  if (rung) mark_rung(first, count);
   const std::byte* from = send_ring_.slot(first) + begin;
   const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * stride + begin;
   switch (core_.port.write(link_, send_ring_.region(), from, std::size_t{count} * stride - begin, to,
-                           remote_.ring_key,
-                           remote_.wants_doorbells ? WriteUse::kRungSlots : WriteUse::kSlots)) {
+                           remote_.ring_key, rung ? WriteUse::kRungSlots : WriteUse::kSlots)) {
     case WriteResult::kCopied:
       producer_.post(count);
       if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());

@@ -36,7 +36,12 @@ enum class Arrival : std::uint8_t {
   kInOrder,   // polls the commit word: the bytes of a write appear in order
   kChecked,   // polls the commit word and takes a slot when its check holds
   kDoorbell,  // takes what a completion covers: immediate data, or a message after the write (iWARP)
+  kMixed,     // small slots as kChecked, writes with a larger one as kDoorbell
 };
+constexpr bool polls(Arrival arrival) { return arrival != Arrival::kDoorbell; }
+constexpr bool has_doorbells(Arrival arrival) {
+  return arrival == Arrival::kDoorbell || arrival == Arrival::kMixed;
+}
 
 enum class WriteUse : std::uint8_t {
   kSlots,

@@ -40,7 +40,7 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   verbs_ = !places_in_order(*info_);
   immediate_data_ = has_immediate_data(*info_);
   arrival_ = choose_arrival(*info_, request.arrival);
-  if (arrival_.arrival == Arrival::kDoorbell) doorbells_max_ = request.slots_max;
+  if (has_doorbells(arrival_.arrival)) doorbells_max_ = request.slots_max;
   // tcp: with FI_WAIT_FD an idle read is an epoll whatever the number of endpoints (libfabric.md, 5)
   completions_.emplace(domain, verbs_ ? FI_WAIT_NONE : FI_WAIT_FD, verbs_,
                        std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
@@ -77,7 +77,7 @@ FabricPort::Region FabricPort::allocate(std::size_t bytes) {
 FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   auto owner = std::make_unique<Endpoint>();
   fid_ep* fid = nullptr;
-  if (fi_endpoint(domain_.get(), info, &fid, owner.get()) != 0) return nullptr;
+  if (!worked("fi_endpoint", fi_endpoint(domain_.get(), info, &fid, owner.get()))) return nullptr;
   owner->fid.reset(fid);
   owner->user = user;
   if (!bind(*owner)) return nullptr;
@@ -88,19 +88,29 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
 // Everything an endpoint needs before it connects, the receives for doorbells too.
 bool FabricPort::bind(Endpoint& endpoint) {
   CompletionQueue* queue = completions_->reserve();
-  if (queue == nullptr) return false;
+  if (!worked("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return false;
   fid_ep* fid = endpoint.fid.get();
   if (!inline_words_ || doorbells_max_ != 0)
     endpoint.words = words_.take(info_->tx_attr->size, [this](std::size_t bytes) { return allocate(bytes); });
-  bool ready = (endpoint.words.places != nullptr || (inline_words_ && doorbells_max_ == 0)) &&
-               fi_ep_bind(fid, &events_->fid, 0) == 0 &&
-               fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV) == 0 &&
-               (!shared_receive_ || fi_ep_bind(fid, &shared_receive_->fid, 0) == 0) && fi_enable(fid) == 0;
-  for (std::uint32_t i = 0; ready && i < doorbells_max_; ++i) ready = post_receive(endpoint);
+  const bool has_words = endpoint.words.places != nullptr || (inline_words_ && doorbells_max_ == 0);
+  bool ready = worked("memory for words", has_words ? 0 : -FI_ENOMEM) &&
+               worked("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
+               worked("fi_ep_bind of the completion queue",
+                      fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV)) &&
+               (!shared_receive_ || worked("fi_ep_bind of the receive context",
+                                           fi_ep_bind(fid, &shared_receive_->fid, 0))) &&
+               worked("fi_enable", fi_enable(fid));
+  for (std::uint32_t i = 0; ready && i < doorbells_max_; ++i)
+    ready = worked("fi_recv", post_receive(endpoint) ? 0 : -FI_EAGAIN);
   endpoint.queue = queue;
   endpoint.port = this;
   if (!ready) close(endpoint);
   return ready;
+}
+
+bool FabricPort::worked(const char* call, ssize_t code) {
+  if (code != 0) trouble_ = std::string(call) + ": " + fi_strerror(static_cast<int>(-code));
+  return code == 0;
 }
 
 void FabricPort::close(Endpoint& endpoint) {
@@ -160,7 +170,7 @@ FabricPort::Link FabricPort::open(const void* card, std::span<const std::byte> d
   info->dest_addrlen = sizeof(sockaddr_in);
   std::memcpy(info->dest_addr, card, sizeof(sockaddr_in));
   Link link(make_endpoint(info.get(), user));
-  if (!link || fi_connect(link.fid(), info->dest_addr, data.data(), data.size()) != 0) return {};
+  if (!link || !worked("fi_connect", fi_connect(link.fid(), info->dest_addr, data.data(), data.size()))) return {};
   link.endpoint()->connecting = true;
   return link;
 }
@@ -172,7 +182,7 @@ FabricPort::Link FabricPort::accept(Request& request, std::span<const std::byte>
     fi_reject(listener_.get(), info->handle, nullptr, 0);
     return {};
   }
-  if (fi_accept(link.fid(), data.data(), data.size()) != 0) return {};
+  if (!worked("fi_accept", fi_accept(link.fid(), data.data(), data.size()))) return {};
   return link;
 }
 

@@ -62,6 +62,9 @@ class FabricPort {
     return result_of(code, copied);
   }
 
+  // The call that failed when open() or accept() gave no link, and why.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
   [[nodiscard]] std::uint64_t now_us() const;
   [[nodiscard]] Arrival arrival() const { return arrival_.arrival; }
   [[nodiscard]] const std::string& arrival_reason() const { return arrival_.why; }
@@ -100,6 +103,8 @@ class FabricPort {
   void listen();
   [[nodiscard]] bool events_due();
   [[nodiscard]] bool bind(Endpoint& endpoint);
+  // Whether the call worked; notes its name and reason when not.
+  [[nodiscard]] bool worked(const char* call, ssize_t code);
   void close(Endpoint& endpoint);
   [[nodiscard]] bool post_receive(Endpoint& endpoint) const;
   [[nodiscard]] WriteResult write_verbs(Link& link, const Region& region, const std::byte* from,
@@ -126,6 +131,7 @@ class FabricPort {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::array<std::byte, 512> event_bytes_{};
   sockaddr_in address_{};
+  std::string trouble_;
   std::uint64_t events_read_us_ = 0;
   std::size_t inline_bytes_ = 0;
   std::uint32_t next_key_ = 1;

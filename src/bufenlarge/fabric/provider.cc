@@ -105,7 +105,7 @@ InfoPtr ask_tcp(const std::string& address) {
 // a receive context shared by all, where the device has such, saves each its own queue. The first that the
 // device can do; one that cannot send inline is not refused (word_copies.h).
 InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
-  const bool doorbells = request.arrival == ArrivalChoice::kDoorbell;
+  const bool doorbells = request.arrival != ArrivalChoice::kPolled;
   for (const std::size_t inline_bytes : {kInlineBytes, std::size_t{0}}) {
     for (const bool shared : {true, false}) {
       if (shared && doorbells) continue;
@@ -167,21 +167,34 @@ bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_
 
 bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
 
+const char* arrival_name(Arrival arrival) {
+  switch (arrival) {
+    case Arrival::kInOrder:
+    case Arrival::kChecked: return "polled";
+    case Arrival::kDoorbell: return "doorbell";
+    case Arrival::kMixed: return "mixed";
+  }
+  return "";
+}
+
 ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice) {
   if (places_in_order(info)) {
-    if (choice == ArrivalChoice::kDoorbell)
+    if (choice == ArrivalChoice::kDoorbell || choice == ArrivalChoice::kMixed)
       throw FabricError(
-          "MPIR_CVAR_BUFENLARGE_ARRIVAL='doorbell': libfabric's tcp provider places data only inside the "
-          "receiver's own progress, and in order; allowed there is auto or polled");
+          std::string("MPIR_CVAR_BUFENLARGE_ARRIVAL='") +
+          (choice == ArrivalChoice::kMixed ? "mixed" : "doorbell") +
+          "': libfabric's tcp provider places data only inside the receiver's own progress, and in order; "
+          "allowed there is auto or polled");
     return {Arrival::kInOrder, "this provider places the bytes of a write in order"};
   }
-  if (choice == ArrivalChoice::kDoorbell)
-    return {Arrival::kDoorbell, has_immediate_data(info) ? "set; immediate data with each write"
-                                                         : "set; a message after each write (no immediate data)"};
-  return {Arrival::kChecked, choice == ArrivalChoice::kPolled
-                                 ? "set; a check in each slot"
-                                 : "a check in each slot is right in any order of placement, and faster than "
-                                   "doorbells where measured"};
+  const std::string bell = has_immediate_data(info) ? "immediate data" : "a message after the write, there is no immediate data";
+  switch (choice) {
+    case ArrivalChoice::kPolled: return {Arrival::kChecked, "set; a check in each slot"};
+    case ArrivalChoice::kDoorbell: return {Arrival::kDoorbell, "set; " + bell};
+    case ArrivalChoice::kMixed: return {Arrival::kMixed, "set; small slots by check, others by " + bell};
+    case ArrivalChoice::kAuto: break;
+  }
+  return {Arrival::kMixed, "small slots by check, others by " + bell + "; right in any order of placement, fastest where measured"};
 }
 
 }  // namespace bufenlarge

@@ -45,6 +45,8 @@ struct ArrivalVerdict {
   Arrival arrival;
   std::string why;  // for the summary
 };
+// "polled", "doorbell" or "mixed".
+const char* arrival_name(Arrival arrival);
 // Throws FabricError when the choice is not possible on this provider.
 ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice);
 

@@ -16,6 +16,13 @@ constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+// What the drivers of Linux 6.1 and libfabric 1.17 take per connection beside the queues, whatever is asked
+// for (bench/peer-memory, docs/decisions/0009-queue-sizes.md). rxe: 128 responder resources (8 KiB), the
+// page maps of two registrations (8 KiB), queue pair, socket, identifiers. siw: two queues for remote reads
+// (32 KiB), queue pair, socket, identifiers.
+constexpr std::uint64_t kRxeDriverBytes = 26'500;
+constexpr std::uint64_t kSiwDriverBytes = 52'000;
+
 // rdma_rxe keeps each queue in pages of its own: a header of 384 bytes, then a power of two of entries,
 // one more than asked for, each a power of two of bytes (rdma_user_rxe.h: rxe_queue_buf 384,
 // rxe_send_wqe 208, rxe_recv_wqe 40, rxe_sge 16).
@@ -52,12 +59,14 @@ QueueMemory queue_memory(Driver driver, std::uint64_t send_entries, std::uint64_
       memory.send_queue = rxe_queue(send_entries, 208 + std::max<std::uint64_t>(inline_bytes, 16));
       memory.receive_queue = receives == 0 ? 0 : rxe_queue(receives, 40 + 16);
       memory.completion_queue = completions * 64;
+      memory.driver = kRxeDriverBytes;
       memory.basis = "rdma_rxe, from its entry sizes";
       return memory;
     case Driver::kSiw:
       memory.send_queue = pages(std::bit_ceil(send_entries) * 128);
       memory.receive_queue = receives == 0 ? 0 : pages(std::bit_ceil(receives) * 128);
       memory.completion_queue = completions * 48;
+      memory.driver = kSiwDriverBytes;
       memory.basis = "siw, from its entry sizes";
       return memory;
     case Driver::kHardware:

@@ -60,14 +60,16 @@ inline bool commit_seen(const std::byte* slot, std::uint32_t stride, std::uint64
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) == expected;
 }
 
-// Looks at a slot of the receive ring. `epoch` is the ring's.
+// Looks at a slot of the receive ring. `epoch` is the ring's. When `checked`, a slot of more than
+// `checked_max` bytes counts as not arrived.
 inline SlotState inspect_slot(const std::byte* slot, std::uint32_t stride, std::uint64_t expected,
-                              std::uint16_t epoch, bool checked, SlotTrailer& trailer) {
+                              std::uint16_t epoch, bool checked, SlotTrailer& trailer,
+                              std::uint32_t checked_max = ~std::uint32_t{0}) {
   if (!commit_seen(slot, stride, expected)) return SlotState::kEmpty;
   std::memcpy(&trailer, slot + stride - kTrailerBytes, sizeof trailer);
   const bool sized = trailer.bytes <= stride - kTrailerBytes;
   if (checked) {
-    if (!sized || trailer.check != slot_check(slot + payload_offset(stride, trailer.bytes), trailer))
+    if (!sized || trailer.bytes > checked_max || trailer.check != slot_check(slot + payload_offset(stride, trailer.bytes), trailer))
       return SlotState::kEmpty;
   }
   const bool known = trailer.kind >= static_cast<std::uint8_t>(SlotKind::kPayload) &&

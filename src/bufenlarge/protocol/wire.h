@@ -127,6 +127,9 @@ static_assert(sizeof(ControlBlock) == 256);
 inline constexpr std::uint16_t kHelloMagic = 0x4542;  // "BE"
 inline constexpr std::uint8_t kHelloVerifiesSlots = 1;  // flag: fill SlotTrailer::check for me
 inline constexpr std::uint8_t kHelloWantsDoorbells = 2;  // flag: ring after each write of slots
+// With both flags slots of up to so many bytes of payload are checked, and writes with a larger one are
+// rung for: a check costs by the byte, a doorbell by the write (docs/decisions/0007-arrival.md).
+inline constexpr std::uint32_t kCheckedBytesMax = 512;
 
 struct Hello {
   std::uint16_t magic;

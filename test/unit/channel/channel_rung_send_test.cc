@@ -84,17 +84,6 @@ TEST_CASE("words are not rung for", "[channel][doorbell]") {
   CHECK(read_grant(peer.inbox().grant) == std::optional<std::uint64_t>(16));
 }
 
-TEST_CASE("a peer that asks for checks and doorbells gets doorbells, and slots without a check",
-          "[channel][doorbell]") {
-  Asked solo(kHelloWantsDoorbells | kHelloVerifiesSlots);
-  CHECK(solo.send({20}) == Sent{Status::kOk, 20});
-  CHECK(solo.port.writes.at(0).use == WriteUse::kRungSlots);
-  const auto arrival = solo.peer().next();
-  REQUIRE(arrival);
-  CHECK(arrival->trailer.marks == (kWhole | kMarkRung));
-  CHECK(arrival->trailer.check == 0);
-}
-
 TEST_CASE("an acknowledgement is posted from its place and needs no completion", "[channel][doorbell][E8]") {
   Asked solo(kHelloWantsDoorbells);
   FakePeer& peer = solo.peer();

@@ -229,5 +229,16 @@ TEST_CASE("a whole slot of a wrong epoch, kind or size is invalid", "[slot]") {
   }
 }
 
+TEST_CASE("beyond the most that is checked a slot has not arrived, even if its check holds", "[slot]") {
+  constexpr std::uint32_t kStride = 1024;
+  for (const std::uint32_t bytes : {0u, 1u, 511u, 512u, 513u, 1000u}) {
+    const Bytes slot = sealed(kStride, pattern(bytes), fill(bytes, true));
+    SlotTrailer trailer{};
+    INFO(bytes << " bytes");
+    CHECK(inspect_slot(slot.data(), kStride, commit(kPosition), kEpoch, true, trailer, kCheckedBytesMax) ==
+          (bytes <= 512 ? SlotState::kReady : SlotState::kEmpty));
+  }
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

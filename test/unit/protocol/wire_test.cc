@@ -78,6 +78,7 @@ TEST_CASE("a slot's marks are first 1, last 2 and rung 4, of which a message has
 TEST_CASE("a hello asks for checks with flag 1 and for doorbells with flag 2", "[wire]") {
   CHECK(kHelloVerifiesSlots == 1);
   CHECK(kHelloWantsDoorbells == 2);
+  CHECK(kCheckedBytesMax == 512);  // with both
 }
 
 TEST_CASE("a hello is 52 bytes that begin with BE and the version", "[wire]") {
