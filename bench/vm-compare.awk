@@ -82,7 +82,7 @@ function table(bench, text,    i, p, over, o) {
         print " |"
     }
     o = split("ofi perftest fi_pingpong", over, " ")
-    for (p = 1; p <= 2; p++)
+    for (p = 1; p <= 3; p++)
         for (i = 1; i <= o; i++)
             if (has(over[i], bench)) ratios(program[p], over[i], bench)
 }

@@ -3,9 +3,9 @@
 // seed_runner.h for more of them, or for a single one). All of these are looked at in every family:
 // nothing is lost, doubled, changed or out of order; marks are right; no slot is written before the
 // one that lay there was read; nothing is written into memory that was not confirmed or is closed;
-// each doorbell finds a receive posted for it; each reader is rung for, and given checks, as it asked; memory that a posted write reads is neither changed nor
-// freed; everything drains; what grew had to; the registered bytes are those of the rings in use; every
-// region is given back.
+// each doorbell finds a receive posted for it; each reader is rung for, and given checks, as it asked;
+// memory that a posted write reads is neither changed nor freed; everything drains; what grew had to; the
+// registered bytes are those of the rings in use; every region is given back.
 #include <catch2/catch.hpp>
 #include <initializer_list>
 

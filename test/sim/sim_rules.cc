@@ -98,7 +98,8 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     const auto slot = data.first(static_cast<std::size_t>(slot_end - data.data()));
     large |= trailer_before(slot).bytes > kCheckedBytesMax;
     const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !rung);
-    if (needs_check && !check_holds(slot)) return "the check of position " + std::to_string(next_ - 1) + " does not hold";
+    if (needs_check && !check_holds(slot))
+      return "the check of position " + std::to_string(next_ - 1) + " does not hold";
   }
   if (asked == Arrival::kMixed && rung != large)
     return rung ? "a write of small slots alone was rung for" : "a write with a larger slot was not rung for";
