@@ -28,8 +28,8 @@
   X(ARRIVAL, arrival, "auto", "auto, polled, doorbell or mixed",                                      \
     "How a receiver learns that slots are there. polled: it looks at memory, and at a check where the " \
     "device may place bytes out of order. doorbell: a completion tells (immediate data; a message after " \
-    "the write on iWARP). mixed: small slots polled, writes with larger ones by doorbell. auto: polled on " \
-    "tcp, mixed on verbs.")                                                                           \
+    "the write on iWARP). mixed: small slots polled, writes with larger ones by doorbell. auto: mixed on " \
+    "RoCE, polled on iWARP and tcp.")                                                                 \
   X(INTERFACE, text_interface, "", "the name or IPv4 address of a network interface that is up",      \
     "Interface to use. Empty: the first that other hosts can reach; loopback if there is no other.")  \
   X(ACK_TIMEOUT, ack_timeout, "1s", "1ms to 1h, as a number with us, ms or s",                        \

@@ -104,6 +104,7 @@ summary_program='
 # case_summary: ARGUMENTS is the setting (E15).
 case_summary() {
     local ranks=$2 test_program=$3 setting=$4 limit=$5 log=$6 arrival=mixed words summary wrong
+    [ "${RDMA_VM_FABRIC-}" = rxe ] || arrival=polled # what auto comes to
     case $setting in doorbell | polled) arrival=$setting ;; esac
     summary=$work/log/summary-$setting.json
     read -r -a words <<<"$(setting_environment "$setting")"

@@ -104,19 +104,26 @@ InfoPtr ask_tcp(const std::string& address) {
 // With doorbells each endpoint has a receive for each that can be on its way. Without them it needs none:
 // a receive context shared by all, where the device has such, saves each its own queue. The first that the
 // device can do; one that cannot send inline is not refused (word_copies.h).
-InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
-  const bool doorbells = request.arrival != ArrivalChoice::kPolled;
+InfoPtr ask_verbs(const std::string& address, bool doorbells, std::uint32_t slots_max) {
   for (const std::size_t inline_bytes : {kInlineBytes, std::size_t{0}}) {
     for (const bool shared : {true, false}) {
       if (shared && doorbells) continue;
       const InfoPtr hints = make_hints("verbs", inline_bytes, kSendQueueEntries);
-      hints->rx_attr->size = doorbells ? request.slots_max : 1;
+      hints->rx_attr->size = doorbells ? slots_max : 1;
       hints->rx_attr->iov_limit = 1;
       hints->ep_attr->rx_ctx_cnt = shared ? FI_SHARED_CONTEXT : 0;
       if (InfoPtr info = first_offer(address, *hints)) return info;
     }
   }
   return nullptr;
+}
+
+// What `auto` comes to needs no doorbells where there is no immediate data: see choose_arrival().
+InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
+  InfoPtr info = ask_verbs(address, request.arrival != ArrivalChoice::kPolled, request.slots_max);
+  if (info && request.arrival == ArrivalChoice::kAuto && !has_immediate_data(*info))
+    return ask_verbs(address, false, request.slots_max);
+  return info;
 }
 
 // libfabric keeps closed registrations in a cache of its own, pinned and writable (libfabric 1.17
@@ -194,7 +201,13 @@ ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice) {
     case ArrivalChoice::kMixed: return {Arrival::kMixed, "set; small slots by check, others by " + bell};
     case ArrivalChoice::kAuto: break;
   }
-  return {Arrival::kMixed, "small slots by check, others by " + bell + "; right in any order of placement, fastest where measured"};
+  if (!has_immediate_data(info))
+    return {Arrival::kChecked,
+            "a check in each slot is right in any order of placement, and up to 4 KiB faster than a message after "
+            "each write where measured (siw)"};
+  return {Arrival::kMixed,
+          "small slots by check, others by " + bell +
+              "; right in any order of placement, and fastest at all sizes where measured (rxe)"};
 }
 
 }  // namespace bufenlarge
