@@ -18,25 +18,6 @@ NR == 1 { next }
     }
 }
 
-# Sets low, middle, high of list[1..n], which is short; returns n.
-function summarize(list, n,    i, j, moved) {
-    for (i = 2; i <= n; i++) {
-        moved = list[i]
-        for (j = i - 1; j >= 1 && list[j] > moved; j--) list[j + 1] = list[j]
-        list[j + 1] = moved
-    }
-    low = list[1]
-    high = list[n]
-    middle = n == 0 ? "" : (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
-    return n
-}
-
-function series(program, bench, size,    run, n, list) {
-    for (run = 1; run <= runs; run++)
-        if ((program, bench, size, run) in value) list[++n] = value[program, bench, size, run] + 0
-    return summarize(list, n + 0)
-}
-
 function ratio(program, over, bench, size,    run, n, list) {
     for (run = 1; run <= runs; run++)
         if ((program, bench, size, run) in value && (over, bench, size, run) in value)

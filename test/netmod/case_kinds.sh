@@ -64,26 +64,34 @@ growth_program='
      else "expected \(2 * ($large | length)) directions enlarged, counted at both ends, " +
           "got \(.totals.directions_enlarged)" end)'
 
-# case_growth: ARGUMENTS is "SETTING FROM:TO" or "SETTING none".
-case_growth() {
-    local ranks=$2 test_program=$3 limit=$5 log=$6 setting pair words large='[]' summary wrong
+# judge_summary SUMMARY SETTING RANKS PROGRAM LIMIT LOG REMARK JQ_ARGUMENT...: runs the job under the
+# setting; the jq program prints what is wrong with the summary it leaves, REMARK is one about a good one.
+judge_summary() {
+    local summary=$1 ranks=$3 test_program=$4 limit=$5 log=$6 remark_program=$7 words wrong
     command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
-    read -r setting pair <<<"$4"
-    [ "$pair" = none ] || large="[[${pair/:/,}]]"
-    summary=$work/log/growth-$setting-$ranks.json
     rm -f "$summary"
-    read -r -a words <<<"$(setting_environment "$setting")"
+    read -r -a words <<<"$(setting_environment "$2")"
+    shift 7
     run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
         "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
     if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
         reason=$(job_reason "$log" "$limit")
         return
     fi
-    wrong=$(jq -r --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 \
-        "$growth_program" "$summary" 2>&1) || wrong="jq cannot read $summary: $wrong"
+    wrong=$(jq -r "$@" "$summary" 2>&1) || wrong="jq cannot read $summary: $wrong"
     printf '%s\n' "==== summary $summary ====" "$wrong" >>"$log"
     reason=${wrong%%$'\n'*}
-    [ -n "$reason" ] || remark=$(jq -r '.totals | "ring memory \(.ring_bytes) bytes, all large \(.ring_bytes_all_large)"' "$summary")
+    [ -n "$reason" ] || remark=$(jq -r "$remark_program" "$summary")
+}
+
+# case_growth: ARGUMENTS is "SETTING FROM:TO" or "SETTING none".
+case_growth() {
+    local ranks=$2 setting pair large='[]'
+    read -r setting pair <<<"$4"
+    [ "$pair" = none ] || large="[[${pair/:/,}]]"
+    judge_summary "$work/log/growth-$setting-$ranks.json" "$setting" "$ranks" "$3" "$5" "$6" \
+        '.totals | "ring memory \(.ring_bytes) bytes, all large \(.ring_bytes_all_large)"' \
+        --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 "$growth_program"
 }
 
 # ---- summary ------------------------------------------------------------------------------------
@@ -103,21 +111,12 @@ summary_program='
 
 # case_summary: ARGUMENTS is the setting (E15).
 case_summary() {
-    local ranks=$2 test_program=$3 setting=$4 limit=$5 log=$6 arrival=mixed words summary wrong
-    [ "${RDMA_VM_FABRIC-}" = rxe ] || arrival=polled # what auto comes to
+    local setting=$4 arrival=mixed
+    [ "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" = rxe ] || arrival=polled # what auto comes to
     case $setting in doorbell | polled) arrival=$setting ;; esac
-    summary=$work/log/summary-$setting.json
-    read -r -a words <<<"$(setting_environment "$setting")"
-    run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
-        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
-    if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
-        reason=$(job_reason "$log" "$limit")
-        return
-    fi
-    wrong=$(jq -r --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" --arg arrival "$arrival" \
-        "$summary_program" "$summary" 2>&1) || wrong="jq cannot read $summary: $wrong"
-    reason=${wrong%%$'\n'*}
-    [ -n "$reason" ] || remark=$(jq -r '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' "$summary")
+    judge_summary "$work/log/summary-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' \
+        --arg fabric "$RDMA_VM_FABRIC" --arg arrival "$arrival" "$summary_program"
 }
 
 # ---- bad knobs ----------------------------------------------------------------------------------

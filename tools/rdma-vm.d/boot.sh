@@ -111,14 +111,7 @@ favour_devices() {
 # boot ACCELERATION SECONDS: starts the guests; 0 when all are ready, else `trouble` says why not.
 boot() {
     local number missing=$hosts until=$((EPOCHSECONDS + $2)) started=${EPOCHREALTIME/[.,]/}
-    for ((number = hosts; number >= 1; number--)); do
-        start_guest "$number" "$1"
-        # The second guest listens on the wire, and QEMU does not try a connection again.
-        for _ in {1..100}; do
-            { [ "$number" -ne 1 ] && [ ! -S "$run/wire" ]; } || break
-            sleep 0.1
-        done
-    done
+    for ((number = 1; number <= hosts; number++)); do start_guest "$number" "$1"; done
     while [ "$missing" -gt 0 ]; do
         if ! next_report $((until - EPOCHSECONDS)); then
             trouble="the guest did not come up within $2 seconds"

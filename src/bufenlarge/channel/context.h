@@ -147,46 +147,36 @@ unsigned Context<PortT>::look_at_rings() {
   return moved;
 }
 
+// Serves each channel of the list and takes off those that need it no more. Serving may add some.
+template <class Channel, class Serve>
+void serve_listed(std::vector<Channel*>& list, void (Channel::*set_listed)(bool), Serve serve) {
+  for (std::size_t i = 0; i < list.size();) {
+    if (serve(*list[i])) {
+      ++i;
+    } else {
+      (list[i]->*set_listed)(false);
+      list[i] = list.back();
+      list.pop_back();
+    }
+  }
+}
+
 template <class PortT>
 unsigned Context<PortT>::serve_rung() {
   unsigned moved = 0;
-  auto& rung = core_.rung;
-  for (std::size_t i = 0; i < rung.size();) {
-    moved += rung[i]->receive();
-    if (rung[i]->rung()) {
-      ++i;
-    } else {
-      rung[i]->set_rung_listed(false);
-      rung[i] = rung.back();
-      rung.pop_back();
-    }
-  }
+  serve_listed(core_.rung, &Channel::set_rung_listed, [&moved](Channel& channel) {
+    moved += channel.receive();
+    return channel.rung();
+  });
   return moved;
 }
 
 template <class PortT>
 void Context<PortT>::serve_lists() {
   const std::uint64_t now_us = core_.port.now_us();
-  auto& timed = core_.timed;
-  for (std::size_t i = 0; i < timed.size();) {
-    if (timed[i]->tick(now_us)) {
-      ++i;
-    } else {
-      timed[i]->set_time_listed(false);
-      timed[i] = timed.back();
-      timed.pop_back();
-    }
-  }
-  auto& attention = core_.attention;
-  for (std::size_t i = 0; i < attention.size();) {
-    if (attention[i]->service(now_us)) {
-      ++i;
-    } else {
-      attention[i]->set_attention_listed(false);
-      attention[i] = attention.back();
-      attention.pop_back();
-    }
-  }
+  serve_listed(core_.timed, &Channel::set_time_listed, [now_us](Channel& channel) { return channel.tick(now_us); });
+  serve_listed(core_.attention, &Channel::set_attention_listed,
+               [now_us](Channel& channel) { return channel.service(now_us); });
 }
 
 template <class PortT>

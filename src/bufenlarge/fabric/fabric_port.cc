@@ -90,10 +90,10 @@ bool FabricPort::bind(Endpoint& endpoint) {
   CompletionQueue* queue = completions_->reserve();
   if (!worked("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return false;
   fid_ep* fid = endpoint.fid.get();
-  if (!inline_words_ || doorbells_max_ != 0)
+  const bool needs_words = !inline_words_ || doorbells_max_ != 0;
+  if (needs_words)
     endpoint.words = words_.take(info_->tx_attr->size, [this](std::size_t bytes) { return allocate(bytes); });
-  const bool has_words = endpoint.words.places != nullptr || (inline_words_ && doorbells_max_ == 0);
-  bool ready = worked("memory for words", has_words ? 0 : -FI_ENOMEM) &&
+  bool ready = worked("memory for words", needs_words && endpoint.words.places == nullptr ? -FI_ENOMEM : 0) &&
                worked("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
                worked("fi_ep_bind of the completion queue",
                       fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV)) &&
