@@ -8,6 +8,9 @@
  * of the channel's send ring and RDMA-written into the peer's receive ring; the peer's
  * bufenlarge_context_progress() hands each slot's payload to its deliver callback, in order.
  *
+ * Large data need not take that way: what one side exposes the other reads, by RDMA writes from user memory to
+ * user memory (seed 004; docs/wire-protocol.md, section 10).
+ *
  * Rules that hold for every function here
  *  - Nothing waits, nothing throws, nothing starts a thread.
  *  - Zero bytes sent is not an error: it obliges the caller to keep the rest and to try again after
@@ -34,7 +37,7 @@ extern "C" {
 #endif
 
 /* Version of the wire (docs/wire-protocol.md). Peers of another version are refused. */
-#define BUFENLARGE_WIRE_VERSION 2
+#define BUFENLARGE_WIRE_VERSION 3
 
 /* Bytes of an address card; every card has this size, so that cards can be kept in one array. */
 #define BUFENLARGE_CARD_BYTES 16
@@ -63,7 +66,7 @@ typedef enum {
 /* The name of a status, for messages ("BUFENLARGE_ERR_PEER"). Never NULL. */
 BUFENLARGE_API const char *bufenlarge_status_name(bufenlarge_status_t status);
 
-/* "1.0.0 (wire 2)" */
+/* "1.0.0 (wire 3)" */
 BUFENLARGE_API const char *bufenlarge_version(void);
 
 /* ---- knobs (docs/knobs.md, declared in knob_table.h) ------------------------------------- */
@@ -112,6 +115,16 @@ typedef void (*bufenlarge_deliver_fn)(void *user, uint32_t peer, const void *dat
 typedef void (*bufenlarge_failed_fn)(void *user, uint32_t peer, bufenlarge_status_t status,
                                      const char *message);
 
+/* The end of a read: all its data is at its destination (BUFENLARGE_OK), or will not come. The destination is
+ * the caller's again. `cookie` is the read's. */
+typedef void (*bufenlarge_read_done_fn)(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
+
+/* The next bytes of a read without a destination. `data` is readable until the callback returns. */
+typedef void (*bufenlarge_piece_fn)(void *user, uint32_t peer, void *cookie, const void *data, size_t bytes);
+
+/* What was exposed is the caller's again: the peer needs it no more (BUFENLARGE_OK), or is lost. */
+typedef void (*bufenlarge_released_fn)(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
+
 typedef struct {
     const bufenlarge_options_t *options; /* copied; NULL means defaults */
     uint32_t rank;                       /* own number in the job */
@@ -119,7 +132,11 @@ typedef struct {
     uint64_t job_key;                    /* the job's secret, equal in all its processes */
     bufenlarge_deliver_fn deliver;
     bufenlarge_failed_fn failed;
-    void *user; /* handed to both callbacks */
+    void *user; /* handed to all callbacks */
+    /* Needed by those who read or expose; else NULL. Called as `deliver` is, or from the end of a channel. */
+    bufenlarge_read_done_fn read_done;
+    bufenlarge_piece_fn piece;
+    bufenlarge_released_fn released;
 } bufenlarge_context_config_t;
 
 /* Opens device, listener and completion queue. No connection is made. On failure *context_p is
@@ -177,6 +194,31 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t 
 /* Writes what was taken with BUFENLARGE_CORK. What cannot go now goes with progress. */
 BUFENLARGE_API void bufenlarge_channel_flush(bufenlarge_channel_t *channel);
 
+/* ---- large data -------------------------------------------------------------------------- */
+
+/* The smallest message, in bytes, for which reading beats sending on this fabric, or as set by the knob
+ * RENDEZVOUS; SIZE_MAX when it is off. */
+BUFENLARGE_API size_t bufenlarge_context_rendezvous_min(const bufenlarge_context_t *context);
+
+/* Lets the channel's peer read these segments, which together are one stretch of bytes, and returns the name it is
+ * to be told in *exposure_p (never 0). The segments must not change before `released`, which is called once, with
+ * `cookie`. Memory that cannot be registered is exposed all the same and read through the ring. The iov array is
+ * copied. A channel to the own process exposes nothing: BUFENLARGE_ERR_ARGUMENT. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_expose(bufenlarge_channel_t *channel,
+                                                             const struct iovec *iov, int iov_count,
+                                                             void *cookie, uint32_t *exposure_p);
+
+/* The peer's exposure is released when this read has been answered. */
+#define BUFENLARGE_READ_LAST 1u
+
+/* Reads `bytes` at `offset` of what the peer exposed, into segments that have as many bytes in all; with iov_count
+ * 0 the data is handed to the piece callback in order. Returns at once; read_done is called when all is there,
+ * never from within this call. With 0 bytes nothing is read and no callback comes: the exposure is released. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t *channel, uint32_t exposure,
+                                                           uint64_t offset, const struct iovec *iov,
+                                                           int iov_count, uint64_t bytes, unsigned flags,
+                                                           void *cookie);
+
 /* Why the channel is lost, "" while it is not. Owned by the channel. */
 BUFENLARGE_API const char *bufenlarge_channel_error(const bufenlarge_channel_t *channel);
 
@@ -214,6 +256,16 @@ typedef struct {
     uint64_t registered_bytes_max;
     uint64_t registrations;       /* regions registered since open */
     uint64_t deregistrations;     /* regions unregistered and freed since open */
+    uint64_t reads;               /* ended */
+    uint64_t read_bytes;          /* that came as writes into user memory */
+    uint64_t answered_bytes;      /* that went as writes out of user memory */
+    uint64_t piece_bytes;         /* of reads and answers, that went through rings */
+    uint64_t reads_by_immediate;  /* whose end was learned from immediate data */
+    uint64_t reads_by_message;    /* the same from a message */
+    uint64_t user_refused;        /* registrations of user memory that were not to be had or not worth it */
+    uint64_t user_registrations;  /* of user memory, since open */
+    uint64_t user_bytes;          /* of user memory registered now */
+    uint64_t user_bytes_max;
     const char *provider;         /* owned by the context */
     const char *protocol;         /* libfabric's name of the wire, "FI_PROTO_SOCK_TCP" */
     const char *arrival;          /* "polled", "doorbell" or "mixed" */

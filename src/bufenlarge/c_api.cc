@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The C boundary: no exception passes it, and this is the only file that catches any. One table
 // translates results, each with its reason.
-#include "bufenlarge.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
-#include <unordered_map>
 
-#include "channel/context.h"
+#include "c_objects.h"
 #include "fabric/fabric_error.h"
-#include "fabric/fabric_port.h"
-#include "knobs.h"
 #include "version.h"
 
 using bufenlarge::Status;
@@ -24,29 +18,6 @@ static_assert(BUFENLARGE_WIRE_VERSION == bufenlarge::kWireVersion);
 static_assert(BUFENLARGE_PHASES_MAX == bufenlarge::kPhasesMax);
 static_assert(BUFENLARGE_CARD_BYTES == sizeof(sockaddr_in));
 static_assert(BUFENLARGE_FIRST == bufenlarge::kMarkFirst && BUFENLARGE_LAST == bufenlarge::kMarkLast);
-
-struct bufenlarge_options {
-  bufenlarge::Knobs knobs;
-};
-
-// The handle of a channel: to a peer, or to the own process (channel == nullptr).
-struct bufenlarge_channel {
-  bufenlarge_context* context = nullptr;
-  bufenlarge::Channel<bufenlarge::FabricPort>* channel = nullptr;
-};
-
-struct bufenlarge_context {
-  bufenlarge_context(const bufenlarge_context_config_t& config, const bufenlarge::Knobs& knobs);
-
-  // nullptr when `peer` is out of range.
-  bufenlarge_channel* handle(std::uint32_t peer);
-
-  bufenlarge_context_config_t upper;
-  bufenlarge::FabricPort port;
-  bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
-  std::unordered_map<std::uint32_t, bufenlarge_channel> handles;  // of peers talked to
-  std::string provider, protocol, interface_name, address;
-};
 
 namespace {
 
@@ -88,17 +59,19 @@ void failed_up(void* user, std::uint32_t peer, Status status, const char* messag
   context->upper.failed(context->upper.user, peer, translate(status), text.c_str());
 }
 
-void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::DirectionCounters& from,
-                    std::uint8_t phase, const bufenlarge::PhaseTable& phases, bool connected) {
-  to.phase = phase;
-  to.slot_bytes = connected ? phases.at(phase).slot_bytes : 0;
-  to.slots = connected ? phases.at(phase).slots : 0;
-  to.enlargements = from.enlargements;
-  to.refused = from.refused;
-  to.messages = from.messages;
-  to.messages_in_pieces = from.messages_in_pieces;
-  std::copy(from.bytes_in_phase.begin(), from.bytes_in_phase.end(), to.bytes_in_phase);
-  for (const std::uint64_t bytes : from.bytes_in_phase) to.bytes += bytes;
+void read_done_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+  const auto* context = static_cast<bufenlarge_context*>(user);
+  context->upper.read_done(context->upper.user, peer, cookie, translate(status));
+}
+
+void piece_up(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) {
+  const auto* context = static_cast<bufenlarge_context*>(user);
+  context->upper.piece(context->upper.user, peer, cookie, data, bytes);
+}
+
+void released_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+  const auto* context = static_cast<bufenlarge_context*>(user);
+  context->upper.released(context->upper.user, peer, cookie, translate(status));
 }
 
 }  // namespace
@@ -108,7 +81,8 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
     : upper(config),
       port(provider_request(knobs, config.size)),
       context(port, knobs.settings(), config.rank, config.size, config.job_key,
-              bufenlarge::UpperLayer{deliver_up, failed_up, this}),
+              bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up}),
+      rendezvous_min(knobs.values().rendezvous.value_or(bufenlarge::rendezvous_min(port.info()))),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
@@ -279,64 +253,38 @@ void bufenlarge_channel_flush(bufenlarge_channel_t* handle) {
   }
 }
 
+size_t bufenlarge_context_rendezvous_min(const bufenlarge_context_t* context) { return context->rendezvous_min; }
+
+bufenlarge_status_t bufenlarge_channel_expose(bufenlarge_channel_t* handle, const struct iovec* iov, int iov_count,
+                                              void* cookie, uint32_t* exposure_p) {
+  if (handle->channel == nullptr || handle->context->upper.released == nullptr) return BUFENLARGE_ERR_ARGUMENT;
+  try {
+    const std::span<const iovec> segments(iov, static_cast<std::size_t>(iov_count));
+    return translate(handle->channel->expose(segments, cookie, *exposure_p));
+  } catch (const std::exception&) {
+    return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
+bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t* handle, uint32_t exposure, uint64_t offset,
+                                            const struct iovec* iov, int iov_count, uint64_t bytes, unsigned flags,
+                                            void* cookie) {
+  const auto& upper = handle->context->upper;
+  const std::span<const iovec> to(iov, static_cast<std::size_t>(iov_count));
+  std::uint64_t room = 0;
+  for (const iovec& one : to) room += one.iov_len;
+  if (handle->channel == nullptr || upper.read_done == nullptr || exposure == 0) return BUFENLARGE_ERR_ARGUMENT;
+  if (to.empty() ? bytes != 0 && upper.piece == nullptr : room != bytes) return BUFENLARGE_ERR_ARGUMENT;
+  try {
+    const bool last = (flags & BUFENLARGE_READ_LAST) != 0;
+    return translate(handle->channel->read({to, cookie, offset, bytes, exposure, last}));
+  } catch (const std::exception&) {
+    return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
 const char* bufenlarge_channel_error(const bufenlarge_channel_t* handle) {
   return handle->channel == nullptr ? "" : handle->channel->error().c_str();
-}
-
-int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32_t peer,
-                                     bufenlarge_channel_stats_t* stats_p) {
-  const auto* channel = context->context.find(peer);
-  if (channel == nullptr) return 0;
-  const bufenlarge::PhaseTable& phases = context->context.core().settings.phases;
-  *stats_p = {};
-  stats_p->peer = peer;
-  stats_p->connected = channel->connected() ? 1 : 0;
-  const bool connected = channel->connected();
-  copy_direction(stats_p->send, channel->sent(), channel->send_phase(), phases, connected);
-  copy_direction(stats_p->receive, channel->received(), channel->receive_phase(), phases, connected);
-  stats_p->send.requests_repeated = channel->enlarge_sender().repeats();
-  stats_p->send.acks_rejected = channel->enlarge_sender().rejected();
-  stats_p->registered_bytes = channel->registered_bytes();
-  stats_p->registered_bytes_max = channel->registered_bytes_max();
-  return 1;
-}
-
-void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenlarge_peer_memory_t* memory_p) {
-  using Channel = bufenlarge::Channel<bufenlarge::FabricPort>;
-  const bufenlarge::QueueMemory queues = context->port.queues();
-  const std::uint64_t ring = context->context.core().settings.phases.at(0).ring_bytes();
-  *memory_p = {};
-  memory_p->ring_bytes = 2 * bufenlarge::MemoryRegion::whole_pages(ring);
-  memory_p->control_bytes = sizeof(bufenlarge::ControlBlock);
-  memory_p->heap_bytes = sizeof(Channel) + sizeof(bufenlarge::Endpoint) + sizeof(bufenlarge_channel);
-  memory_p->send_queue_bytes = queues.send_queue;
-  memory_p->receive_queue_bytes = queues.receive_queue;
-  memory_p->completion_queue_bytes = queues.completion_queue;
-  memory_p->driver_bytes = queues.driver;
-  memory_p->basis = queues.basis;
-}
-
-void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_context_stats_t* stats_p) {
-  const bufenlarge::RegistrationCounters& registered = context->port.registrations();
-  *stats_p = {};
-  for (uint32_t peer = 0; peer < context->context.size(); ++peer) {
-    const auto* channel = context->context.find(peer);
-    if (channel == nullptr) continue;
-    stats_p->channels += channel->connected();
-    stats_p->channels_failed += channel->failed();
-  }
-  stats_p->connects_refused = context->context.refused();
-  stats_p->connects_crossed = context->context.core().crossings;
-  stats_p->registered_bytes = registered.bytes;
-  stats_p->registered_bytes_max = registered.bytes_max;
-  stats_p->registrations = registered.registrations;
-  stats_p->deregistrations = registered.deregistrations;
-  stats_p->provider = context->provider.c_str();
-  stats_p->protocol = context->protocol.c_str();
-  stats_p->arrival = bufenlarge::arrival_name(context->port.arrival());
-  stats_p->arrival_reason = context->port.arrival_reason().c_str();
-  stats_p->interface_name = context->interface_name.c_str();
-  stats_p->address = context->address.c_str();
 }
 
 }  // extern "C"

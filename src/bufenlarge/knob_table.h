@@ -30,6 +30,9 @@
     "device may place bytes out of order. doorbell: a completion tells (immediate data; a message after " \
     "the write on iWARP). mixed: small slots polled, writes with larger ones by doorbell. auto: mixed on " \
     "RoCE, polled on iWARP and tcp.")                                                                 \
+  X(RENDEZVOUS, rendezvous, "auto", "auto, off, or 1024 to 1073741824 bytes",                          \
+    "The smallest message whose data goes from user memory to user memory without a copy. auto: where that is "\
+    "faster on the fabric in use. off: all data goes through the rings.")                              \
   X(INTERFACE, text_interface, "", "the name or IPv4 address of a network interface that is up",      \
     "Interface to use. Empty: the first that other hosts can reach; loopback if there is no other.")  \
   X(ACK_TIMEOUT, ack_timeout, "1s", "1ms to 1h, as a number with us, ms or s",                        \

@@ -102,6 +102,13 @@ bool read_arrival(Values& values, std::string_view text) {
   return text == "auto" || values.arrival != ArrivalChoice::kAuto;
 }
 
+bool read_rendezvous(Values& values, std::string_view text) {
+  values.rendezvous.reset();
+  if (text == "auto") return true;
+  values.rendezvous = text == "off" ? std::optional(~std::uint64_t{0}) : number(text, 1024, 1u << 30);
+  return values.rendezvous.has_value();
+}
+
 bool read_text_interface(Values& values, std::string_view text) {
   values.interface_name = text;
   return true;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,7 @@ class Knobs {
     VectorMode vector = VectorMode::kPartial;
     ProviderChoice provider = ProviderChoice::kAuto;
     ArrivalChoice arrival = ArrivalChoice::kAuto;
+    std::optional<std::uint64_t> rendezvous;  // bytes; ~0 is off, nothing is auto
     std::string interface_name;
     std::uint64_t ack_timeout_us = 0;
     std::uint64_t connect_timeout_us = 0;

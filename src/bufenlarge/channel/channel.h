@@ -3,7 +3,7 @@
 //
 // A channel is a member of its context and is called by the context's owner only. The send path is in
 // channel_send.h, arrival in channel_receive.h, growth in channel_enlarge.h, opening and closing in
-// channel_connect.h.
+// channel_connect.h, large data in rendezvous.h.
 //
 // Memory. Rings and control block are there from the first attempt to connect until the channel is
 // lost or the context closes. A failure found while the upper layer is being called (deliver, send)
@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "channel/core.h"
 #include "channel/in_flight.h"
 #include "channel/port.h"
+#include "channel/rendezvous.h"
 #include "channel/ring_memory.h"
 #include "channel/stats.h"
 #include "protocol/connect.h"
@@ -50,6 +52,12 @@ class Channel {
                             bool corked = false);
   void post_staged();
 
+  // Lets the peer read these segments, which together are one stretch of bytes, by the name it is told. They
+  // stay as they are until `released`.
+  [[nodiscard]] Status expose(std::span<const iovec> segments, void* cookie, std::uint32_t& name);
+  // Reads what the peer has exposed; `read_done` tells the end.
+  [[nodiscard]] Status read(const ReadOrder& order);
+
   // Reads arrived slots, a ring full at most; returns how many.
   unsigned receive();
 
@@ -62,6 +70,8 @@ class Channel {
   // Events of the own link.
   void on_written();
   void on_doorbell();
+  void on_data_written();
+  void on_read_done(std::uint32_t sequence);
   void on_connected(std::span<const std::byte> data);
   void on_rejected(std::span<const std::byte> data);
   void on_lost(std::string_view why);
@@ -97,6 +107,8 @@ class Channel {
   [[nodiscard]] std::size_t registered_bytes_max() const { return registered_bytes_max_; }
 
  private:
+  friend class Rendezvous<Channel>;
+
   // The peer's memory this side may write.
   struct Remote {
     std::uint64_t ring_address = 0;
@@ -118,9 +130,16 @@ class Channel {
   [[nodiscard]] bool to_be_rung(std::uint32_t first, std::uint32_t count) const;
   void mark_rung(std::uint32_t first, std::uint32_t count);
   [[nodiscard]] bool post_word(std::uint64_t inbox_offset, std::size_t bytes);
+  [[nodiscard]] bool may_stage();
+  [[nodiscard]] bool grows();
+  [[nodiscard]] std::uint32_t slot_capacity() const { return send_ring_.capacity(); }
+  [[nodiscard]] std::byte* begin_control(std::uint32_t bytes);
+  void stage_control(SlotKind kind, std::span<const std::byte> payload);
+  [[nodiscard]] Rendezvous<Channel>& rendezvous();
   // ---- channel_receive.h
   [[nodiscard]] SlotState look(const std::byte* slot, SlotTrailer& trailer) const;
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
+  void take_rendezvous(std::span<const std::byte> payload, const SlotTrailer& trailer);
   void deliver(const std::byte* payload, const SlotTrailer& trailer);
   void watch_next_slot();
   void maybe_grant();
@@ -158,6 +177,7 @@ class Channel {
   InFlight in_flight_;
   Remote remote_;
   typename ControlSlab<Port>::Handle control_;
+  std::unique_ptr<Rendezvous<Channel>> rendezvous_;  // made when it is needed first
   typename Port::Link link_;  // after the memory its writes read, so that it is closed before
   EnlargeSender enlarge_sender_;
   EnlargeReceiver enlarge_receiver_;

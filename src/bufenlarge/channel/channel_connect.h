@@ -9,6 +9,7 @@
 #include "channel/channel_enlarge.h"
 #include "channel/channel_receive.h"
 #include "channel/channel_send.h"
+#include "channel/rendezvous_answer.h"
 
 namespace bufenlarge {
 
@@ -66,8 +67,9 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
   if (!failed() && repeat_due_)
     repeat_due_ = !post_word(offsetof(ControlInbox, repeat), sizeof(RepeatWord));
   if (!failed() && grant_due_) maybe_grant();
+  const bool rendezvous_due = !failed() && rendezvous_ && rendezvous_->service();
   if (failed()) return release_due_;
-  return loss_due_ || greeting_due_ || !producer_.all_posted() || !enlarge_sender_.steady() ||
+  return rendezvous_due || loss_due_ || greeting_due_ || !producer_.all_posted() || !enlarge_sender_.steady() ||
          enlarge_receiver_.acked() || ack_due_ || repeat_due_ || grant_due_;
 }
 
@@ -75,7 +77,7 @@ template <class PortT>
 bool Channel<PortT>::idle() const {
   return failed() || !connect_.established() ||
          (producer_.all_posted() && in_flight_.empty() && !greeting_due_ && !ack_due_ && !repeat_due_ &&
-          !grant_due_);
+          !grant_due_ && (!rendezvous_ || rendezvous_->idle()));
 }
 
 // ---- opening
@@ -231,6 +233,7 @@ void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   if (!poll_listed()) poll_index_ = core_.rings.add(this);
   watch_next_slot();
   if (doorbells_ != 0) list_rung();  // some were read before this event
+  if (rendezvous_) want_attention();
   act(connect_.on_connected(), "");
 }
 
@@ -299,6 +302,7 @@ template <class PortT>
 void Channel<PortT>::release() {
   release_due_ = false;
   close_link();
+  if (rendezvous_) rendezvous_->lost(failure_);  // nothing reads or writes the user's memory any more
   if (poll_listed()) core_.rings.remove(std::exchange(poll_index_, PollSet<Channel>::kNone));
   send_ring_ = Ring();
   receive_ring_ = Ring();

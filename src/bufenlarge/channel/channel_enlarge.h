@@ -26,10 +26,7 @@ void Channel<PortT>::serve_request() {
   // An answer to an earlier request may still lie there.
   std::memset(&control_.block->inbox.ack, 0, sizeof(EnlargeAck));
   const EnlargeRequest request = enlarge_sender_.request();
-  std::memcpy(send_ring_.slot(producer_.stage_index()) +
-                  payload_offset(send_ring_.stride(), sizeof request),
-              &request, sizeof request);
-  stage_slot(SlotKind::kEnlargeRequest, sizeof request, 0);
+  stage_control(SlotKind::kEnlargeRequest, std::as_bytes(std::span(&request, 1)));
   enlarge_sender_.requested(producer_.staged(), core_.port.now_us());
   flush();
 }

@@ -10,6 +10,10 @@ namespace bufenlarge {
 template <class PortT>
 void Channel<PortT>::on_doorbell() {
   if (failed()) return;
+  if (!has_doorbells(core_.port.arrival())) {
+    fail(Status::kProtocolError, "the peer rang a doorbell that was not asked for");
+    return;
+  }
   ++doorbells_;
   list_rung();
 }
@@ -74,6 +78,11 @@ bool Channel<PortT>::take_slot(const std::byte* slot, const SlotTrailer& trailer
     case SlotKind::kHello:
       consumer_.consume();
       return true;
+    case SlotKind::kReadRequest:
+    case SlotKind::kReadPiece:
+      take_rendezvous({payload, trailer.bytes}, trailer);
+      consumer_.consume();
+      return true;
     case SlotKind::kEnlargeRequest:
       break;
   }
@@ -85,6 +94,16 @@ bool Channel<PortT>::take_slot(const std::byte* slot, const SlotTrailer& trailer
   else
     fail(Status::kProtocolError, "the peer asked for an enlargement that is not possible");
   return false;
+}
+
+template <class PortT>
+void Channel<PortT>::take_rendezvous(std::span<const std::byte> payload, const SlotTrailer& trailer) {
+  if (trailer.kind == static_cast<std::uint8_t>(SlotKind::kReadRequest)) {
+    if (!rendezvous().on_request(payload))
+      fail(Status::kProtocolError, "the peer asked to read what it may not");
+  } else if (!rendezvous().on_piece(payload, (trailer.marks & kMarkLast) != 0)) {
+    fail(Status::kProtocolError, "the peer answered a read request in a way that was not asked for");
+  }
 }
 
 template <class PortT>

@@ -102,6 +102,33 @@ void Channel<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t
   consumer_.report();
 }
 
+// Whether a slot that is no part of a message may go now.
+template <class PortT>
+bool Channel<PortT>::may_stage() {
+  return connected() && enlarge_sender_.steady() && room() != 0;
+}
+
+// Begins to grow as far as it may; false when it need not.
+template <class PortT>
+bool Channel<PortT>::grows() {
+  if (!connected() || !enlarge_sender_.steady() || send_phase_ >= send_limit_) return false;
+  begin_enlargement(send_limit_);
+  return true;
+}
+
+// Where the payload of the next slot belongs.
+template <class PortT>
+std::byte* Channel<PortT>::begin_control(std::uint32_t bytes) {
+  return send_ring_.slot(producer_.stage_index()) + payload_offset(send_ring_.stride(), bytes);
+}
+
+template <class PortT>
+void Channel<PortT>::stage_control(SlotKind kind, std::span<const std::byte> payload) {
+  const auto bytes = static_cast<std::uint32_t>(payload.size());
+  std::memcpy(begin_control(bytes), payload.data(), bytes);
+  stage_slot(kind, bytes, 0);
+}
+
 template <class PortT>
 void Channel<PortT>::flush() {
   while (!producer_.all_posted() && !failed()) {
@@ -198,6 +225,47 @@ bool Channel<PortT>::post_word(std::uint64_t inbox_offset, std::size_t bytes) {
 template <class PortT>
 void Channel<PortT>::on_written() {
   producer_.complete(in_flight_.completed());
+}
+
+// ---- large data
+
+template <class PortT>
+Rendezvous<Channel<PortT>>& Channel<PortT>::rendezvous() {
+  if (!rendezvous_) rendezvous_ = std::make_unique<Rendezvous<Channel>>(*this);
+  return *rendezvous_;
+}
+
+// What cannot be registered is exposed all the same, and goes through the ring.
+template <class PortT>
+Status Channel<PortT>::expose(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
+  if (failed()) return failure_;
+  (void)rendezvous();  // which ends it when the channel fails
+  Exposure<PortT> exposure;
+  exposure.memory = UserMemory<PortT>(segments);
+  exposure.cookie = cookie;
+  exposure.peer = peer_;
+  if (!exposure.memory.register_all(core_.port, MemoryUse::kSource)) ++core_.rendezvous.refused;
+  name = core_.exposures.add(std::move(exposure));
+  return name != 0 ? Status::kOk : Status::kMemoryError;
+}
+
+template <class PortT>
+Status Channel<PortT>::read(const ReadOrder& order) {
+  if (failed()) return failure_;
+  rendezvous().read(order);
+  want_attention();
+  return Status::kOk;
+}
+
+template <class PortT>
+void Channel<PortT>::on_data_written() {
+  if (!failed()) rendezvous_->on_data_written();
+}
+
+template <class PortT>
+void Channel<PortT>::on_read_done(std::uint32_t sequence) {
+  if (!failed() && !rendezvous_->on_read_done(sequence))
+    fail(Status::kProtocolError, "the peer answered a read request in a way that was not asked for");
 }
 
 }  // namespace bufenlarge

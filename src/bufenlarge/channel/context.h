@@ -65,6 +65,8 @@ class Context {
 
   // ---- events of the port
   void on_written(void* user) { static_cast<Channel*>(user)->on_written(); }
+  void on_data_written(void* user) { static_cast<Channel*>(user)->on_data_written(); }
+  void on_read_done(void* user, std::uint32_t sequence);
   void on_doorbell(void* user) { static_cast<Channel*>(user)->on_doorbell(); }
   void on_lost(void* user, std::string_view why) { static_cast<Channel*>(user)->on_lost(why); }
   void on_connected(void* user, std::span<const std::byte> data) {
@@ -177,6 +179,17 @@ void Context<PortT>::serve_lists() {
   serve_listed(core_.timed, &Channel::set_time_listed, [now_us](Channel& channel) { return channel.tick(now_us); });
   serve_listed(core_.attention, &Channel::set_attention_listed,
                [now_us](Channel& channel) { return channel.service(now_us); });
+}
+
+// Of a request that ended with its channel there may be an answer yet.
+template <class PortT>
+void Context<PortT>::on_read_done(void* user, std::uint32_t sequence) {
+  const auto* entry = core_.reads.find(sequence);
+  auto* const told = static_cast<Channel*>(user);
+  if (entry != nullptr && (told == nullptr || told == entry->owner))
+    entry->owner->on_read_done(sequence);
+  else if (told != nullptr)
+    told->fail(Status::kProtocolError, "the peer answered a read request that was not made");
 }
 
 template <class PortT>

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "channel/control_slab.h"
+#include "channel/exposures.h"
 #include "channel/poll_set.h"
+#include "channel/read_table.h"
 #include "channel/settings.h"
 #include "protocol/handshake.h"
 #include "status.h"
@@ -20,6 +22,19 @@ struct UpperLayer {
   void (*deliver)(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks);
   void (*failed)(void* user, std::uint32_t peer, Status status, const char* message);
   void* user;
+  // Not needed where nothing is exposed or read.
+  void (*read_done)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
+  void (*piece)(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) = nullptr;
+  void (*released)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
+};
+
+// Large data of all channels.
+struct RendezvousCounters {
+  std::uint64_t reads = 0;           // ended
+  std::uint64_t read_bytes = 0;      // that came as writes
+  std::uint64_t answered_bytes = 0;  // that went as writes
+  std::uint64_t piece_bytes = 0;     // that came or went through the ring
+  std::uint64_t refused = 0;         // user memory that was not registered
 };
 
 template <class Port, class Channel>
@@ -39,6 +54,9 @@ struct Core {
   const std::uint32_t rank;
   const UpperLayer upper;
   ControlSlab<Port> control;
+  Exposures<Port> exposures;
+  ReadTable<Channel> reads;
+  RendezvousCounters rendezvous;
   PollSet<Channel> rings;
   std::vector<Channel*> attention;  // something of theirs could not be done at once
   std::vector<Channel*> rung;       // doorbells of theirs are to be answered

@@ -4,6 +4,7 @@
 //
 // Region   registered memory, zeroed when allocated; unregistered and given back to the system when
 //          destroyed; empty when it could not be had. Not to be destroyed while a write reads it.
+//          register_memory() gives one over memory of the user, which is not zeroed and stays his.
 // Link     one endpoint, from open() or accept(); empty when that failed. Closing it ends its
 //          completions and events. `user` comes back with each of them.
 // Request  an incoming connection request, answered once by accept() or reject().
@@ -11,13 +12,17 @@
 // write() posts one RDMA write, and with WriteUse::kRungSlots a doorbell behind it. The writes of a
 // link are placed at the peer in posting order, the bytes of one write in any order unless arrival()
 // is kInOrder. Grant and repeat words are copied before it returns, and whatever has up to kInlineBytes
-// where the device can send that inline.
+// where the device can send that inline. With WriteUse::kLastData the peer's on_read_done() has `sequence` when
+// that write and all before it are placed; it keeps receives posted for as many as the two bounds below say.
 //
 // poll(handler) reads completions, poll_events(handler) connection events; both never wait and call
 //   handler.on_written(user)                      one posted (not copied) write of slots is complete,
 //                                                 in order; words have no such call
 //   handler.on_doorbell(user)                     the peer's oldest doorbell not told yet: the write
 //                                                 before it, and all before that, are placed
+//   handler.on_data_written(user)                 the same as on_written, for writes of data
+//   handler.on_read_done(user, sequence)          the last write of an answer, and all before it, are placed;
+//                                                 user is nullptr where the port cannot tell
 //   handler.on_lost(user, text)                   refused, unreachable, or broken
 //   handler.on_connected(user, private_data)
 //   handler.on_rejected(user, private_data)
@@ -47,6 +52,14 @@ enum class WriteUse : std::uint8_t {
   kSlots,
   kRungSlots,  // the peer asked for doorbells
   kWord,       // into a control block; copied, or not changed until the peer has used it
+  kData,       // between user memory: part of the answer to a read request
+  kLastData,   // its last part, which tells the peer
+};
+
+// What registered memory of the user is for.
+enum class MemoryUse : std::uint8_t {
+  kSource,       // own writes read it
+  kDestination,  // the peer writes to it
 };
 
 enum class WriteResult : std::uint8_t {
@@ -64,20 +77,26 @@ inline constexpr std::size_t kInlineBytes = 32;
 // verbs endpoints have a shorter queue and answer kAgain.
 inline constexpr std::uint32_t kWritesInFlightMax = 16;
 
+// Read requests under way, of one link and of one port. Each takes a posted receive on verbs.
+inline constexpr std::uint32_t kReadsPerLinkMax = 8;
+inline constexpr std::uint32_t kReadsPerPortMax = 64;
+
 template <class P>
 concept Port = requires(P port, typename P::Region region, typename P::Link link,
                         typename P::Request& request, std::span<const std::byte> data,
                         const void* card, void* user, const std::byte* from, std::size_t bytes,
-                        std::uint64_t address, std::uint32_t key, WriteUse use) {
+                        std::uint64_t address, std::uint32_t key, WriteUse use, void* memory,
+                        MemoryUse memory_use, std::uint32_t sequence) {
   { region.data() } -> std::same_as<std::byte*>;
   { region.bytes() } -> std::same_as<std::size_t>;
   { region.remote_address() } -> std::same_as<std::uint64_t>;
   { region.remote_key() } -> std::same_as<std::uint32_t>;
   { port.allocate(bytes) } -> std::same_as<typename P::Region>;
+  { port.register_memory(memory, bytes, memory_use) } -> std::same_as<typename P::Region>;
   { port.open(card, data, user) } -> std::same_as<typename P::Link>;
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
-  { port.write(link, region, from, bytes, address, key, use) } -> std::same_as<WriteResult>;
+  { port.write(link, region, from, bytes, address, key, use, sequence) } -> std::same_as<WriteResult>;
   { port.now_us() } -> std::same_as<std::uint64_t>;
   { port.arrival() } -> std::same_as<Arrival>;
 };

@@ -17,15 +17,15 @@ constexpr std::size_t kEntriesMax = 16384;
 }  // namespace
 
 CompletionQueues::CompletionQueues(fid_domain* domain, fi_wait_obj wait, bool bounded, std::size_t endpoints,
-                                   std::size_t each)
-    : domain_(domain), each_(bounded ? each : 0), wait_(wait) {
+                                   std::size_t each, std::size_t shared)
+    : domain_(domain), each_(bounded ? each : 0), shared_(shared), wait_(wait) {
   must("fi_cq_open", open(bounded ? std::min(std::max(each, kEntriesMax), endpoints * each) : kUnboundedEntries));
 }
 
 int CompletionQueues::open(std::size_t entries) {
   fi_cq_attr attributes{};
-  attributes.format = FI_CQ_FORMAT_CONTEXT;
-  attributes.size = entries;
+  attributes.format = FI_CQ_FORMAT_DATA;
+  attributes.size = entries + shared_;
   attributes.wait_obj = wait_;
   fid_cq* fid = nullptr;
   const int code = fi_cq_open(domain_, &attributes, &fid, nullptr);

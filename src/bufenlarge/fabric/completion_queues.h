@@ -28,9 +28,11 @@ struct CompletionQueue {
 
 class CompletionQueues {
  public:
-  // Opens the first queue, for `endpoints` endpoints of `each` entries. `bounded` is false on tcp, whose
+  // Opens the first queue, for `endpoints` endpoints of `each` entries; every queue has `shared` entries besides,
+  // for receives of any endpoint. `bounded` is false on tcp, whose
   // provider keeps what does not fit in a list of its own: one queue does for all. Throws FabricError.
-  CompletionQueues(fid_domain* domain, fi_wait_obj wait, bool bounded, std::size_t endpoints, std::size_t each);
+  CompletionQueues(fid_domain* domain, fi_wait_obj wait, bool bounded, std::size_t endpoints, std::size_t each,
+                   std::size_t shared);
 
   // A queue with room for one more endpoint, reserved; nullptr when none could be opened.
   [[nodiscard]] CompletionQueue* reserve();
@@ -47,6 +49,7 @@ class CompletionQueues {
   fid_domain* domain_;
   std::vector<std::unique_ptr<CompletionQueue>> queues_;
   std::size_t each_;
+  std::size_t shared_;
   fi_wait_obj wait_;
 };
 

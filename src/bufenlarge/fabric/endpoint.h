@@ -19,28 +19,31 @@ class FabricPort;
 
 struct Endpoint {
   // An operation's context says whose it is, and what.
-  enum class Operation : std::uint8_t { kSlots, kWord, kRing, kDoorbell };
+  enum class Operation : std::uint8_t { kSlots, kWord, kData, kMessage, kReceive };
   struct Tag {
-    Endpoint* endpoint;
+    Endpoint* endpoint;            // nullptr: a receive that all endpoints share
     Operation operation;
+    std::byte* received = nullptr; // where such a receive places a message
   };
 
   Endpoint()
       : tags{{{this, Operation::kSlots},
               {this, Operation::kWord},
-              {this, Operation::kRing},
-              {this, Operation::kDoorbell}}} {}
+              {this, Operation::kData},
+              {this, Operation::kMessage},
+              {this, Operation::kReceive}}} {}
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
   [[nodiscard]] void* context(Operation operation) { return &tags[static_cast<std::size_t>(operation)]; }
 
-  std::array<Tag, 4> tags;
+  std::array<Tag, 5> tags;
   EndpointFid fid;
   void* user = nullptr;              // nullptr once closed
   FabricPort* port = nullptr;
   CompletionQueue* queue = nullptr;  // the port's
-  WordCopies words;                  // empty where the device sends them inline, and without doorbells
+  WordCopies words;                  // empty where the device needs none (FabricPort::bind)
+  std::uint32_t received = 0;        // own receives used up
   std::uint32_t posted = 0;          // entries of the send queue whose completion was not read yet
   bool connecting = false;           // an own attempt, not answered
 };

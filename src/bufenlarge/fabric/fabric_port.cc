@@ -40,21 +40,30 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   verbs_ = !places_in_order(*info_);
   immediate_data_ = has_immediate_data(*info_);
   arrival_ = choose_arrival(*info_, request.arrival);
-  if (has_doorbells(arrival_.arrival)) doorbells_max_ = request.slots_max;
+  const bool shared = verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
+  if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_doorbells(arrival_.arrival) ? request.slots_max : 0);
   // tcp: with FI_WAIT_FD an idle read is an epoll whatever the number of endpoints (libfabric.md, 5)
   completions_.emplace(domain, verbs_ ? FI_WAIT_NONE : FI_WAIT_FD, verbs_,
                        std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
-                       info_->tx_attr->size + doorbells_max_);
-  if (verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT) {
-    fid_ep* shared = nullptr;
-    must("fi_srx_context", fi_srx_context(domain, info_->rx_attr, &shared, nullptr));
-    shared_receive_.reset(shared);
-  }
-
+                       info_->tx_attr->size + receives_, shared ? kReadsPerPortMax : 0);
   inline_bytes_ = info_->tx_attr->inject_size;
   inline_words_ = inline_bytes_ >= kWordBytes;
-  virtual_addresses_ = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  regions_.fid = domain;
+  regions_.virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  if (shared) post_shared_receives();
   listen();
+}
+
+void FabricPort::post_shared_receives() {
+  fid_ep* shared = nullptr;
+  must("fi_srx_context", fi_srx_context(domain_.get(), info_->rx_attr, &shared, nullptr));
+  shared_receive_.reset(shared);
+  shared_places_ = allocate(shared_tags_.size() * kWordBytes);
+  if (shared_places_.bytes() == 0) throw FabricError("memory for receives", -FI_ENOMEM);
+  for (std::size_t i = 0; i < shared_tags_.size(); ++i) {
+    shared_tags_[i] = {nullptr, Endpoint::Operation::kReceive, shared_places_.data() + i * kWordBytes};
+    must("fi_recv", post_shared_receive(shared_tags_[i]) ? 0 : -FI_EAGAIN);
+  }
 }
 
 void FabricPort::listen() {
@@ -70,10 +79,6 @@ void FabricPort::listen() {
   must("fi_getname", fi_getname(&listener->fid, &address_, &bytes));
 }
 
-FabricPort::Region FabricPort::allocate(std::size_t bytes) {
-  return Region(domain_.get(), bytes, next_key_++, virtual_addresses_, registrations_);
-}
-
 FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   auto owner = std::make_unique<Endpoint>();
   fid_ep* fid = nullptr;
@@ -85,14 +90,15 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   return endpoints_.back().get();
 }
 
-// Everything an endpoint needs before it connects, the receives for doorbells too.
+// Everything an endpoint needs before it connects, its receives too.
 bool FabricPort::bind(Endpoint& endpoint) {
   CompletionQueue* queue = completions_->reserve();
   if (!worked("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return false;
   fid_ep* fid = endpoint.fid.get();
-  const bool needs_words = !inline_words_ || doorbells_max_ != 0;
+  const bool needs_words = verbs_ && (!inline_words_ || !immediate_data_ || receives_ != 0);
   if (needs_words)
-    endpoint.words = words_.take(info_->tx_attr->size, [this](std::size_t bytes) { return allocate(bytes); });
+    endpoint.words = words_.take(info_->tx_attr->size, immediate_data_ ? 1 : receives_,
+                                 [this](std::size_t bytes) { return allocate(bytes); });
   bool ready = worked("memory for words", needs_words && endpoint.words.places == nullptr ? -FI_ENOMEM : 0) &&
                worked("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
                worked("fi_ep_bind of the completion queue",
@@ -100,8 +106,8 @@ bool FabricPort::bind(Endpoint& endpoint) {
                (!shared_receive_ || worked("fi_ep_bind of the receive context",
                                            fi_ep_bind(fid, &shared_receive_->fid, 0))) &&
                worked("fi_enable", fi_enable(fid));
-  for (std::uint32_t i = 0; ready && i < doorbells_max_; ++i)
-    ready = worked("fi_recv", post_receive(endpoint) ? 0 : -FI_EAGAIN);
+  for (std::uint32_t i = 0; ready && i < receives_; ++i)
+    ready = worked("fi_recv", post_receive(endpoint, i) ? 0 : -FI_EAGAIN);
   endpoint.queue = queue;
   endpoint.port = this;
   if (!ready) close(endpoint);
@@ -120,19 +126,43 @@ void FabricPort::close(Endpoint& endpoint) {
   words_.give_back(std::exchange(endpoint.words, {}));
 }
 
-// Doorbells have no payload. Their receives name a word all the same: libibverbs' siw takes no receive
+// With immediate data nothing is placed. The receives name a word all the same: libibverbs' siw takes no receive
 // without a buffer (rdma-core 44, push_recv_wqe).
-bool FabricPort::post_receive(Endpoint& endpoint) const {
-  return fi_recv(endpoint.fid.get(), endpoint.words.places, kWordBytes, endpoint.words.region->descriptor(), 0,
-                 endpoint.context(Endpoint::Operation::kDoorbell)) == 0;
+bool FabricPort::post_receive(Endpoint& endpoint, std::size_t place) const {
+  return fi_recv(endpoint.fid.get(), endpoint.words.receive_place(immediate_data_ ? 0 : place), kWordBytes,
+                 endpoint.words.region->descriptor(), 0, endpoint.context(Endpoint::Operation::kReceive)) == 0;
+}
+
+bool FabricPort::post_shared_receive(Endpoint::Tag& tag) const {
+  return fi_recv(shared_receive_.get(), tag.received, kWordBytes, shared_places_.descriptor(), 0, &tag) == 0;
+}
+
+WriteResult FabricPort::write_tcp_data(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                                       std::uint64_t address, std::uint32_t key, std::uint32_t sequence) const {
+  void* context = link.endpoint()->context(Endpoint::Operation::kData);
+  return result_of(sequence == 0 ? fi_write(link.fid(), from, bytes, region.descriptor(), 0, address, key, context)
+                                 : fi_writedata(link.fid(), from, bytes, region.descriptor(), sequence, 0, address,
+                                                key, context),
+                   false);
+}
+
+// After a write that is to be told of, where there is no immediate data: empty for a doorbell, else the sequence.
+bool FabricPort::post_message(Endpoint& endpoint, std::uint32_t sequence) const {
+  std::array<std::byte, kWordBytes> word{};
+  std::memcpy(word.data(), &sequence, sizeof sequence);
+  const ssize_t code = fi_send(endpoint.fid.get(), endpoint.words.copy(word.data()), sequence == 0 ? 0 : sizeof sequence,
+                               endpoint.words.region->descriptor(), 0, endpoint.context(Endpoint::Operation::kMessage));
+  if (code == 0) ++endpoint.posted;
+  return code == 0;
 }
 
 WriteResult FabricPort::write_verbs(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                                    std::uint64_t address, std::uint32_t key, WriteUse use) const {
+                                    std::uint64_t address, std::uint32_t key, WriteUse use,
+                                    std::uint32_t sequence) const {
   using Operation = Endpoint::Operation;
   Endpoint& endpoint = *link.endpoint();
-  const bool rings = use == WriteUse::kRungSlots;
-  const bool message = rings && !immediate_data_;
+  const bool tells = use == WriteUse::kRungSlots || use == WriteUse::kLastData;
+  const bool message = tells && !immediate_data_;
   if (endpoint.posted + (message ? 2u : 1u) > info_->tx_attr->size) return WriteResult::kAgain;
   bool copied = bytes <= inline_bytes_;  // libfabric sends it inline then, and completes it all the same
   void* descriptor = region.descriptor();
@@ -141,17 +171,16 @@ WriteResult FabricPort::write_verbs(Link& link, const Region& region, const std:
     descriptor = endpoint.words.region->descriptor();
     copied = true;
   }
-  void* context = endpoint.context(copied || use == WriteUse::kWord ? Operation::kWord : Operation::kSlots);
-  ssize_t code = rings && immediate_data_
-                     ? fi_writedata(link.fid(), from, bytes, descriptor, 0, 0, address, key, context)
-                     : fi_write(link.fid(), from, bytes, descriptor, 0, address, key, context);
+  const bool data = use == WriteUse::kData || use == WriteUse::kLastData;
+  void* context = endpoint.context(copied || use == WriteUse::kWord ? Operation::kWord
+                                   : data                           ? Operation::kData
+                                                                    : Operation::kSlots);
+  const ssize_t code = tells && immediate_data_
+                           ? fi_writedata(link.fid(), from, bytes, descriptor, sequence, 0, address, key, context)
+                           : fi_write(link.fid(), from, bytes, descriptor, 0, address, key, context);
   if (code != 0) return result_of(code, copied);
   ++endpoint.posted;
-  if (message) {
-    code = fi_send(link.fid(), from, 0, descriptor, 0, endpoint.context(Operation::kRing));
-    if (code != 0) return WriteResult::kFailed;  // there was room, so this is no lack of it
-    ++endpoint.posted;
-  }
+  if (message && !post_message(endpoint, sequence)) return WriteResult::kFailed;  // there was room for it
   return result_of(0, copied);
 }
 
@@ -253,9 +282,13 @@ FabricPort::Endpoint* FabricPort::failed_completion(const CompletionQueue& queue
   fi_cq_err_entry error{};
   if (fi_cq_readerr(queue.fid.get(), &error, 0) < 0 || error.op_context == nullptr) return nullptr;
   why = fi_strerror(error.err);
-  const auto* tag = static_cast<const Endpoint::Tag*>(error.op_context);
+  auto* tag = static_cast<Endpoint::Tag*>(error.op_context);
+  if (tag->endpoint == nullptr) {
+    (void)post_shared_receive(*tag);  // it was taken by a connection that is lost
+    return nullptr;
+  }
   // An operation that goes down with its connection: there may be doorbells before it yet.
-  if (verbs_ && tag->operation != Endpoint::Operation::kDoorbell) --tag->endpoint->posted;
+  if (verbs_ && tag->operation != Endpoint::Operation::kReceive) --tag->endpoint->posted;
   return tag->endpoint;
 }
 

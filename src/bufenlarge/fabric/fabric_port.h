@@ -5,6 +5,9 @@
 // On verbs every operation is posted with a context of its own and has a completion, words too: libfabric
 // 1.17 drops the errors of operations without one (verbs_cq.c, vrb_poll_cq). An endpoint counts what it has
 // posted and never posts more than its queue holds.
+//
+// What arrives with a completion, a doorbell or the end of an answer, takes a posted receive on verbs: of the
+// endpoint with doorbells, else of a context that all endpoints share. tcp needs none.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,16 +47,20 @@ class FabricPort {
   // Throws FabricError.
   explicit FabricPort(const ProviderRequest& request);
 
-  [[nodiscard]] Region allocate(std::size_t bytes);
+  [[nodiscard]] Region allocate(std::size_t bytes) { return Region(regions_, bytes, registrations_); }
+  [[nodiscard]] Region register_memory(void* memory, std::size_t bytes, MemoryUse use) {
+    return Region(regions_, memory, bytes, use == MemoryUse::kSource ? FI_WRITE : FI_REMOTE_WRITE, user_registrations_);
+  }
   [[nodiscard]] Link open(const void* card, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
 
   [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from,
                                   std::size_t bytes, std::uint64_t address, std::uint32_t key,
-                                  WriteUse use) {
+                                  WriteUse use, std::uint32_t sequence = 0) {
     if (!link) [[unlikely]] return WriteResult::kFailed;
-    if (verbs_) return write_verbs(link, region, from, bytes, address, key, use);
+    if (verbs_) return write_verbs(link, region, from, bytes, address, key, use, sequence);
+    if (use >= WriteUse::kData) return write_tcp_data(link, region, from, bytes, address, key, sequence);
     const bool copied = bytes <= inline_bytes_;
     const ssize_t code =
         copied ? fi_inject_write(link.fid(), from, bytes, 0, address, key)
@@ -78,9 +86,13 @@ class FabricPort {
   [[nodiscard]] const fi_info& info() const { return *info_; }
   // Of one endpoint.
   [[nodiscard]] QueueMemory queues() const {
-    return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, doorbells_max_);
+    return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, receives_);
   }
   [[nodiscard]] const RegistrationCounters& registrations() const { return registrations_; }
+  [[nodiscard]] const RegistrationCounters& user_registrations() const { return user_registrations_; }
+  // How often the end of an answer was learned from immediate data, and from a message.
+  [[nodiscard]] std::uint64_t ends_by_immediate() const { return ends_by_immediate_; }
+  [[nodiscard]] std::uint64_t ends_by_message() const { return ends_by_message_; }
 
  private:
   // One event, decoded; the texts and data live until the next read.
@@ -106,10 +118,16 @@ class FabricPort {
   // Whether the call worked; notes its name and reason when not.
   [[nodiscard]] bool worked(const char* call, ssize_t code);
   void close(Endpoint& endpoint);
-  [[nodiscard]] bool post_receive(Endpoint& endpoint) const;
+  void post_shared_receives();
+  [[nodiscard]] bool post_receive(Endpoint& endpoint, std::size_t place) const;
+  [[nodiscard]] bool post_shared_receive(Endpoint::Tag& tag) const;
+  [[nodiscard]] WriteResult write_tcp_data(Link& link, const Region& region, const std::byte* from,
+                                           std::size_t bytes, std::uint64_t address, std::uint32_t key,
+                                           std::uint32_t sequence) const;
+  [[nodiscard]] bool post_message(Endpoint& endpoint, std::uint32_t sequence) const;
   [[nodiscard]] WriteResult write_verbs(Link& link, const Region& region, const std::byte* from,
                                         std::size_t bytes, std::uint64_t address, std::uint32_t key,
-                                        WriteUse use) const;
+                                        WriteUse use, std::uint32_t sequence) const;
   static WriteResult result_of(ssize_t code, bool copied) {
     if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
     return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;
@@ -117,16 +135,22 @@ class FabricPort {
   template <class Handler>
   unsigned poll_queue(Handler& handler, const CompletionQueue& queue);
   template <class Handler>
-  void on_completion(Handler& handler, Endpoint& endpoint, Endpoint::Operation operation);
+  void on_entry(Handler& handler, const fi_cq_data_entry& entry);
+  template <class Handler>
+  void on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_data_entry& entry);
 
   RegistrationCounters registrations_;
+  RegistrationCounters user_registrations_;
+  MemoryRegion::Domain regions_{};
   InfoPtr info_;
   FabricFid fabric_;
   DomainFid domain_;
   EventQueueFid events_;
   std::optional<CompletionQueues> completions_;
   WordCopySlab words_;
-  SharedReceiveFid shared_receive_;  // without doorbells, where the device has one: nothing is posted
+  MemoryRegion shared_places_;
+  SharedReceiveFid shared_receive_;  // without doorbells, where the device has one
+  std::array<Endpoint::Tag, kReadsPerPortMax> shared_tags_{};
   ListenerFid listener_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::array<std::byte, 512> event_bytes_{};
@@ -134,10 +158,10 @@ class FabricPort {
   std::string trouble_;
   std::uint64_t events_read_us_ = 0;
   std::size_t inline_bytes_ = 0;
-  std::uint32_t next_key_ = 1;
+  std::uint64_t ends_by_immediate_ = 0;
+  std::uint64_t ends_by_message_ = 0;
   ArrivalVerdict arrival_;
-  std::uint32_t doorbells_max_ = 0;  // receives posted per endpoint
-  bool virtual_addresses_ = false;
+  std::uint32_t receives_ = 0;  // posted per endpoint
   bool immediate_data_ = false;
   bool inline_words_ = false;
   bool verbs_ = false;  // each operation has a completion and takes an entry of a bounded queue
@@ -154,7 +178,7 @@ unsigned FabricPort::poll(Handler& handler) {
 
 template <class Handler>
 unsigned FabricPort::poll_queue(Handler& handler, const CompletionQueue& queue) {
-  std::array<fi_cq_entry, 16> entries;
+  std::array<fi_cq_data_entry, 16> entries;
   const ssize_t count = fi_cq_read(queue.fid.get(), entries.data(), entries.size());
   if (count == -FI_EAGAIN) [[likely]] return 0;
   if (count == -FI_EAVAIL) {
@@ -163,26 +187,54 @@ unsigned FabricPort::poll_queue(Handler& handler, const CompletionQueue& queue) 
     if (endpoint != nullptr && endpoint->user != nullptr) handler.on_lost(endpoint->user, why);
     return 1;
   }
-  for (ssize_t i = 0; i < count; ++i) {
-    const auto* tag = static_cast<const Endpoint::Tag*>(entries[static_cast<std::size_t>(i)].op_context);
-    if (tag != nullptr && tag->endpoint->user != nullptr)
-      on_completion(handler, *tag->endpoint, tag->operation);
-  }
+  for (ssize_t i = 0; i < count; ++i) on_entry(handler, entries[static_cast<std::size_t>(i)]);
   return count > 0 ? static_cast<unsigned>(count) : 0;
 }
 
 template <class Handler>
-void FabricPort::on_completion(Handler& handler, Endpoint& endpoint, Endpoint::Operation operation) {
-  if (operation == Endpoint::Operation::kDoorbell) {
-    // Before the slot it tells of can be granted again, so the peer never finds no receive.
-    if (post_receive(endpoint))
-      handler.on_doorbell(endpoint.user);
-    else
-      handler.on_lost(endpoint.user, "a receive could not be posted");
+void FabricPort::on_entry(Handler& handler, const fi_cq_data_entry& entry) {
+  using Operation = Endpoint::Operation;
+  auto* tag = static_cast<Endpoint::Tag*>(entry.op_context);
+  if (tag == nullptr) {  // tcp: a peer's write with immediate data
+    ++ends_by_immediate_;
+    handler.on_read_done(nullptr, static_cast<std::uint32_t>(entry.data));
     return;
   }
+  if (tag->operation == Operation::kReceive) {
+    on_received(handler, *tag, entry);
+    return;
+  }
+  Endpoint& endpoint = *tag->endpoint;
+  if (endpoint.user == nullptr) return;
   if (verbs_) --endpoint.posted;
-  if (operation == Endpoint::Operation::kSlots) handler.on_written(endpoint.user);
+  if (tag->operation == Operation::kSlots) handler.on_written(endpoint.user);
+  if (tag->operation == Operation::kData) handler.on_data_written(endpoint.user);
+}
+
+// A doorbell, or the end of an answer. The receive is posted again before anybody can cause the next: no slot is
+// granted and no request sent yet.
+template <class Handler>
+void FabricPort::on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_data_entry& entry) {
+  Endpoint* endpoint = tag.endpoint;
+  if (endpoint != nullptr && endpoint->user == nullptr) return;
+  const std::size_t index = endpoint == nullptr ? 0 : endpoint->received++ % receives_;
+  const bool immediate = (entry.flags & FI_REMOTE_CQ_DATA) != 0;
+  auto sequence = static_cast<std::uint32_t>(entry.data);
+  if (!immediate) {
+    sequence = 0;
+    const std::byte* place = endpoint == nullptr ? tag.received : endpoint->words.receive_place(index);
+    if (entry.len >= sizeof sequence) std::memcpy(&sequence, place, sizeof sequence);
+  }
+  void* user = endpoint == nullptr ? nullptr : endpoint->user;
+  const bool posted = endpoint == nullptr ? post_shared_receive(tag) : post_receive(*endpoint, index);
+  if (!posted && user != nullptr) {
+    handler.on_lost(user, "a receive could not be posted");
+  } else if (sequence != 0) {
+    ++(immediate ? ends_by_immediate_ : ends_by_message_);
+    handler.on_read_done(user, sequence);
+  } else if (user != nullptr) {
+    handler.on_doorbell(user);
+  }
 }
 
 template <class Handler>

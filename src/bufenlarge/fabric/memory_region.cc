@@ -13,36 +13,48 @@ std::size_t MemoryRegion::whole_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-MemoryRegion::MemoryRegion(fid_domain* domain, std::size_t bytes, std::uint32_t key,
-                           bool virtual_addresses, RegistrationCounters& counters) {
+MemoryRegion::MemoryRegion(Domain& domain, std::size_t bytes, RegistrationCounters& counters) {
   const std::size_t mapped = whole_pages(bytes);
   void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
+  mapped_ = enter(domain, memory, mapped, FI_WRITE | FI_REMOTE_WRITE, counters);
+  if (!mapped_) munmap(memory, mapped);
+}
+
+MemoryRegion::MemoryRegion(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
+                           RegistrationCounters& counters) {
+  (void)enter(domain, memory, bytes, access, counters);
+}
+
+bool MemoryRegion::enter(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
+                         RegistrationCounters& counters) {
   fid_mr* registration = nullptr;
-  const int code = fi_mr_reg(domain, memory, mapped, FI_WRITE | FI_REMOTE_WRITE, 0, key, 0,
-                             &registration, nullptr);
+  int code = 0;
+  do {  // 32 bits of keys come round one day, and some are still in use then
+    code = fi_mr_reg(domain.fid, memory, bytes, access, 0, domain.next_key++, 0, &registration, nullptr);
+  } while (code == -FI_ENOKEY);
   if (code == 0) registration_.reset(registration);
   // Keys travel in 32 bits (docs/wire-protocol.md, section 7): verbs keys have them, others are ours.
   if (code != 0 || fi_mr_key(registration) > UINT32_MAX) {
     registration_.reset();
-    munmap(memory, mapped);
-    return;
+    return false;
   }
   counters_ = &counters;
   data_ = static_cast<std::byte*>(memory);
-  bytes_ = mapped;
-  remote_address_ = virtual_addresses ? reinterpret_cast<std::uint64_t>(memory) : 0;
+  bytes_ = bytes;
+  remote_address_ = domain.virtual_addresses ? reinterpret_cast<std::uint64_t>(memory) : 0;
   descriptor_ = fi_mr_desc(registration);
   remote_key_ = static_cast<std::uint32_t>(fi_mr_key(registration));
   ++counters.registrations;
-  counters.bytes += mapped;
+  counters.bytes += bytes;
   counters.bytes_max = std::max(counters.bytes_max, counters.bytes);
+  return true;
 }
 
 MemoryRegion::~MemoryRegion() {
   if (data_ == nullptr) return;
   registration_.reset();
-  munmap(data_, bytes_);
+  if (mapped_) munmap(data_, bytes_);
   ++counters_->deregistrations;
   counters_->bytes -= bytes_;
 }
@@ -55,6 +67,7 @@ void MemoryRegion::swap(MemoryRegion& other) noexcept {
   std::swap(remote_address_, other.remote_address_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(remote_key_, other.remote_key_);
+  std::swap(mapped_, other.mapped_);
 }
 
 }  // namespace bufenlarge

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Memory registered with the device: pages of their own, or the user's.
+//
 // Pages of their own, registered for RDMA writes from and to them. Whole pages, so that
 // madvise(MADV_DONTFORK) and munmap touch nobody else's data; destroying one closes the registration
 // and gives the pages back to the system (002 fig 4, blocks 455 and 456).
@@ -12,7 +14,7 @@
 
 namespace bufenlarge {
 
-// What is registered now, at most, and ever; bytes are whole pages.
+// What is registered now, at most, and ever; bytes of own pages are whole pages.
 struct RegistrationCounters {
   std::uint64_t bytes = 0;
   std::uint64_t bytes_max = 0;
@@ -23,9 +25,17 @@ struct RegistrationCounters {
 class MemoryRegion {
  public:
   MemoryRegion() = default;
-  // Empty when memory or registration was refused. `key` is used by providers that let the
-  // application choose keys (tcp). `virtual_addresses`: FI_MR_VIRT_ADDR is set.
-  MemoryRegion(fid_domain* domain, std::size_t bytes, std::uint32_t key, bool virtual_addresses,
+
+  // How regions of one domain are registered.
+  struct Domain {
+    fid_domain* fid;
+    std::uint32_t next_key = 1;      // for providers that let the application choose keys (tcp)
+    bool virtual_addresses = false;  // FI_MR_VIRT_ADDR is set
+  };
+  // Own pages. Empty when memory or registration was refused.
+  MemoryRegion(Domain& domain, std::size_t bytes, RegistrationCounters& counters);
+  // Memory that stays its owner's. `access` as for fi_mr_reg(3). Empty when it was refused.
+  MemoryRegion(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
                RegistrationCounters& counters);
   MemoryRegion(MemoryRegion&& other) noexcept { swap(other); }
   MemoryRegion& operator=(MemoryRegion&& other) noexcept {
@@ -44,6 +54,8 @@ class MemoryRegion {
   [[nodiscard]] void* descriptor() const { return descriptor_; }
 
  private:
+  [[nodiscard]] bool enter(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
+                           RegistrationCounters& counters);
   void swap(MemoryRegion& other) noexcept;
 
   RegionFid registration_;
@@ -53,6 +65,7 @@ class MemoryRegion {
   std::uint64_t remote_address_ = 0;
   void* descriptor_ = nullptr;
   std::uint32_t remote_key_ = 0;
+  bool mapped_ = false;  // own pages
 };
 
 }  // namespace bufenlarge

@@ -101,15 +101,15 @@ InfoPtr ask_tcp(const std::string& address) {
   return first_offer(address, *make_hints("tcp", 2 * sizeof(EnlargeAck), kWritesInFlightMax + 8));
 }
 
-// With doorbells each endpoint has a receive for each that can be on its way. Without them it needs none:
-// a receive context shared by all, where the device has such, saves each its own queue. The first that the
-// device can do; one that cannot send inline is not refused (word_copies.h).
+// With doorbells each endpoint has a receive for each that can be on its way. Without them only answers to reads
+// take any: a receive context shared by all, where the device has such, saves each its own queue. The first that
+// the device can do; one that cannot send inline is not refused (word_copies.h).
 InfoPtr ask_verbs(const std::string& address, bool doorbells, std::uint32_t slots_max) {
   for (const std::size_t inline_bytes : {kInlineBytes, std::size_t{0}}) {
     for (const bool shared : {true, false}) {
       if (shared && doorbells) continue;
       const InfoPtr hints = make_hints("verbs", inline_bytes, kSendQueueEntries);
-      hints->rx_attr->size = doorbells ? slots_max : 1;
+      hints->rx_attr->size = shared ? kReadsPerPortMax : kReadsPerLinkMax + (doorbells ? slots_max : 0);
       hints->rx_attr->iov_limit = 1;
       hints->ep_attr->rx_ctx_cnt = shared ? FI_SHARED_CONTEXT : 0;
       if (InfoPtr info = first_offer(address, *hints)) return info;
@@ -173,6 +173,8 @@ std::string address_text(const sockaddr_in& address) {
 bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_SOCK_TCP; }
 
 bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
+
+std::size_t rendezvous_min(const fi_info&) { return 65536; }
 
 const char* arrival_name(Arrival arrival) {
   switch (arrival) {

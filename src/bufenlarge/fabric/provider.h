@@ -41,6 +41,10 @@ bool places_in_order(const fi_info& info);
 // Whether a write can carry immediate data; iWARP's cannot (RFC 5040).
 bool has_immediate_data(const fi_info& info);
 
+// The smallest message that is faster as a rendezvous than through a ring, in bytes
+// (docs/decisions/0011-rendezvous.md).
+std::size_t rendezvous_min(const fi_info& info);
+
 struct ArrivalVerdict {
   Arrival arrival;
   std::string why;  // for the summary

@@ -20,6 +20,8 @@ static_assert(sizeof(RepeatWord) == kWordBytes);
 
 // The places of one endpoint.
 struct WordCopies {
+  [[nodiscard]] std::byte* receive_place(std::size_t index) const { return places + (count + index) * kWordBytes; }
+
   // The copy to be sent.
   std::byte* copy(const std::byte* word) {
     std::byte* place = places + next * kWordBytes;
@@ -36,10 +38,11 @@ struct WordCopies {
 
 class WordCopySlab {
  public:
+  // Room for `count` copies and, behind them, `receives` words that arrive; always the same numbers.
   // `allocate` gives registered memory of so many bytes. Empty when none could be had.
   template <class Allocate>
-  WordCopies take(std::size_t count, Allocate allocate) {
-    if (free_.empty() && !grow(count * kWordBytes, allocate)) return {};
+  WordCopies take(std::size_t count, std::size_t receives, Allocate allocate) {
+    if (free_.empty() && !grow((count + receives) * kWordBytes, allocate)) return {};
     WordCopies taken{free_.back().region, free_.back().places, count, 0};
     free_.pop_back();
     return taken;

@@ -14,13 +14,15 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 2;
+inline constexpr std::uint8_t kWireVersion = 3;
 
-// Section 2: slots. Kinds 0 and 4..255 are not used.
+// Section 2: slots. Kinds 0 and 6..255 are not used.
 enum class SlotKind : std::uint8_t {
   kPayload = 1,         // a piece of a message
   kEnlargeRequest = 2,  // EnlargeRequest; the last slot of its ring (002 fig 3, block 344)
   kHello = 3,           // empty; the active side's first message
+  kReadRequest = 4,     // ReadRequest and its segments (004 c1)
+  kReadPiece = 5,       // ReadPiece and data: the answer to a request that asks for pieces
 };
 
 inline constexpr std::uint8_t kMarkFirst = 1;
@@ -67,6 +69,41 @@ struct EnlargeRequest {
   std::uint32_t phase;   // index into the phase table both sides checked at connect
 };
 static_assert(sizeof(EnlargeRequest) == 8);
+
+// Section 10: reading the peer's memory. A request names segments of what the peer has exposed and segments
+// of the own memory; the answer is RDMA writes, the last with `sequence` as immediate data (004 c1 to c8).
+inline constexpr std::uint8_t kReadLast = 1;      // flag: what is exposed is of no more use when it is answered
+inline constexpr std::uint8_t kReadInPieces = 2;  // flag: the answer comes through the ring
+
+struct ReadRequest {
+  std::uint32_t sequence;  // never the same in two requests under way; 0: no answer, only kReadLast
+  std::uint8_t sources;
+  std::uint8_t destinations;
+  std::uint8_t flags;
+  std::uint8_t spare;  // 0
+};
+static_assert(sizeof(ReadRequest) == 8);
+
+struct ReadSource {
+  std::uint64_t offset;    // within what was exposed
+  std::uint32_t exposure;  // the peer's name for it, never 0
+  std::uint32_t bytes;
+};
+static_assert(sizeof(ReadSource) == 16);
+
+struct ReadDestination {
+  std::uint64_t address;
+  std::uint32_t key;
+  std::uint32_t bytes;
+};
+static_assert(sizeof(ReadDestination) == 16);
+
+// Begins the payload of SlotKind::kReadPiece; kMarkLast is set in the answer's last piece.
+struct ReadPiece {
+  std::uint32_t sequence;
+  std::uint32_t spare;  // 0
+};
+static_assert(sizeof(ReadPiece) == 8);
 
 // Section 4: the acknowledgement, RDMA-written into the sender's control block. head and tail are
 // the flags of 002 fig 3 block 348; both depend on `number`, so an old one is never taken for new.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// The part of the C boundary that only looks. Nothing here throws.
+#include <algorithm>
+
+#include "c_objects.h"
+
+namespace {
+
+void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::DirectionCounters& from,
+                    std::uint8_t phase, const bufenlarge::PhaseTable& phases, bool connected) {
+  to.phase = phase;
+  to.slot_bytes = connected ? phases.at(phase).slot_bytes : 0;
+  to.slots = connected ? phases.at(phase).slots : 0;
+  to.enlargements = from.enlargements;
+  to.refused = from.refused;
+  to.messages = from.messages;
+  to.messages_in_pieces = from.messages_in_pieces;
+  std::copy(from.bytes_in_phase.begin(), from.bytes_in_phase.end(), to.bytes_in_phase);
+  for (const std::uint64_t bytes : from.bytes_in_phase) to.bytes += bytes;
+}
+
+}  // namespace
+
+extern "C" {
+
+int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32_t peer,
+                                     bufenlarge_channel_stats_t* stats_p) {
+  const auto* channel = context->context.find(peer);
+  if (channel == nullptr) return 0;
+  const bufenlarge::PhaseTable& phases = context->context.core().settings.phases;
+  *stats_p = {};
+  stats_p->peer = peer;
+  stats_p->connected = channel->connected() ? 1 : 0;
+  const bool connected = channel->connected();
+  copy_direction(stats_p->send, channel->sent(), channel->send_phase(), phases, connected);
+  copy_direction(stats_p->receive, channel->received(), channel->receive_phase(), phases, connected);
+  stats_p->send.requests_repeated = channel->enlarge_sender().repeats();
+  stats_p->send.acks_rejected = channel->enlarge_sender().rejected();
+  stats_p->registered_bytes = channel->registered_bytes();
+  stats_p->registered_bytes_max = channel->registered_bytes_max();
+  return 1;
+}
+
+void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenlarge_peer_memory_t* memory_p) {
+  using Channel = bufenlarge::Channel<bufenlarge::FabricPort>;
+  const bufenlarge::QueueMemory queues = context->port.queues();
+  const std::uint64_t ring = context->context.core().settings.phases.at(0).ring_bytes();
+  *memory_p = {};
+  memory_p->ring_bytes = 2 * bufenlarge::MemoryRegion::whole_pages(ring);
+  memory_p->control_bytes = sizeof(bufenlarge::ControlBlock);
+  memory_p->heap_bytes = sizeof(Channel) + sizeof(bufenlarge::Endpoint) + sizeof(bufenlarge_channel);
+  memory_p->send_queue_bytes = queues.send_queue;
+  memory_p->receive_queue_bytes = queues.receive_queue;
+  memory_p->completion_queue_bytes = queues.completion_queue;
+  memory_p->driver_bytes = queues.driver;
+  memory_p->basis = queues.basis;
+}
+
+void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_context_stats_t* stats_p) {
+  const bufenlarge::RegistrationCounters& registered = context->port.registrations();
+  *stats_p = {};
+  for (uint32_t peer = 0; peer < context->context.size(); ++peer) {
+    const auto* channel = context->context.find(peer);
+    if (channel == nullptr) continue;
+    stats_p->channels += channel->connected();
+    stats_p->channels_failed += channel->failed();
+  }
+  stats_p->connects_refused = context->context.refused();
+  stats_p->connects_crossed = context->context.core().crossings;
+  stats_p->registered_bytes = registered.bytes;
+  stats_p->registered_bytes_max = registered.bytes_max;
+  stats_p->registrations = registered.registrations;
+  stats_p->deregistrations = registered.deregistrations;
+  const bufenlarge::RendezvousCounters& large = context->context.core().rendezvous;
+  const bufenlarge::RegistrationCounters& users = context->port.user_registrations();
+  stats_p->reads = large.reads;
+  stats_p->read_bytes = large.read_bytes;
+  stats_p->answered_bytes = large.answered_bytes;
+  stats_p->piece_bytes = large.piece_bytes;
+  stats_p->reads_by_immediate = context->port.ends_by_immediate();
+  stats_p->reads_by_message = context->port.ends_by_message();
+  stats_p->user_refused = large.refused;
+  stats_p->user_registrations = users.registrations;
+  stats_p->user_bytes = users.bytes;
+  stats_p->user_bytes_max = users.bytes_max;
+  stats_p->provider = context->provider.c_str();
+  stats_p->protocol = context->protocol.c_str();
+  stats_p->arrival = bufenlarge::arrival_name(context->port.arrival());
+  stats_p->arrival_reason = context->port.arrival_reason().c_str();
+  stats_p->interface_name = context->interface_name.c_str();
+  stats_p->address = context->address.c_str();
+}
+
+}  // extern "C"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The objects behind the handles of bufenlarge.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "bufenlarge.h"
+#include "channel/context.h"
+#include "fabric/fabric_port.h"
+#include "knobs.h"
+
+struct bufenlarge_options {
+  bufenlarge::Knobs knobs;
+};
+
+// The handle of a channel: to a peer, or to the own process (channel == nullptr).
+struct bufenlarge_channel {
+  bufenlarge_context* context = nullptr;
+  bufenlarge::Channel<bufenlarge::FabricPort>* channel = nullptr;
+};
+
+struct bufenlarge_context {
+  bufenlarge_context(const bufenlarge_context_config_t& config, const bufenlarge::Knobs& knobs);
+
+  // nullptr when `peer` is out of range.
+  bufenlarge_channel* handle(std::uint32_t peer);
+
+  bufenlarge_context_config_t upper;
+  bufenlarge::FabricPort port;
+  bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
+  std::unordered_map<std::uint32_t, bufenlarge_channel> handles;  // of peers talked to
+  const std::size_t rendezvous_min;
+  std::string provider, protocol, interface_name, address;
+};

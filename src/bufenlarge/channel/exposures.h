@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// What this process lets single peers read, by the name the peer uses. A name is an index and a count of the
+// index's uses, so that a late or made-up one is seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "channel/user_memory.h"
+
+namespace bufenlarge {
+
+template <class Port>
+struct Exposure {
+  UserMemory<Port> memory;
+  void* cookie = nullptr;      // the upper layer's
+  std::uint32_t peer = 0;      // who may read it
+  std::uint32_t answers = 0;   // requests not answered to their end
+  std::uint32_t writes = 0;    // posted and not complete
+  bool released = false;       // the peer needs it no more
+
+  [[nodiscard]] bool done() const { return released && answers == 0 && writes == 0; }
+};
+
+template <class Port>
+class Exposures {
+ public:
+  // The name, never 0; 0 when there are too many.
+  [[nodiscard]] std::uint32_t add(Exposure<Port> exposure) {
+    if (free_.empty()) {
+      if (entries_.size() > kIndexMask) return 0;
+      free_.push_back(static_cast<std::uint32_t>(entries_.size()));
+      entries_.emplace_back();
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    Entry& entry = entries_[index];
+    entry.exposure = std::move(exposure);
+    entry.used = true;
+    entry.uses = entry.uses % kUsesMax + 1;
+    return entry.uses << kIndexBits | index;
+  }
+
+  // nullptr when there is none of that name for `peer`.
+  [[nodiscard]] Exposure<Port>* find(std::uint32_t name, std::uint32_t peer) {
+    const std::uint32_t index = name & kIndexMask;
+    if (index >= entries_.size()) return nullptr;
+    Entry& entry = entries_[index];
+    return entry.used && entry.uses == name >> kIndexBits && entry.exposure.peer == peer ? &entry.exposure
+                                                                                         : nullptr;
+  }
+
+  void remove(std::uint32_t name) {
+    Entry& entry = entries_[name & kIndexMask];
+    entry.exposure = Exposure<Port>();
+    entry.used = false;
+    free_.push_back(name & kIndexMask);
+  }
+
+  // The names of what `peer` may read.
+  [[nodiscard]] std::vector<std::uint32_t> of_peer(std::uint32_t peer) const {
+    std::vector<std::uint32_t> names;
+    for (std::size_t index = 0; index < entries_.size(); ++index)
+      if (entries_[index].used && entries_[index].exposure.peer == peer)
+        names.push_back(entries_[index].uses << kIndexBits | static_cast<std::uint32_t>(index));
+    return names;
+  }
+
+  [[nodiscard]] std::size_t size() const { return entries_.size() - free_.size(); }
+
+ private:
+  static constexpr std::uint32_t kIndexBits = 20;
+  static constexpr std::uint32_t kIndexMask = (1u << kIndexBits) - 1;
+  static constexpr std::uint32_t kUsesMax = (1u << (32 - kIndexBits)) - 1;
+
+  struct Entry {
+    Exposure<Port> exposure;
+    std::uint32_t uses = 0;
+    bool used = false;
+  };
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace bufenlarge

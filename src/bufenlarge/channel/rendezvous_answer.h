@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// The answering side of a rendezvous, and what both sides do in a round.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "channel/rendezvous.h"
+#include "channel/rendezvous_read.h"
+
+namespace bufenlarge {
+
+template <class ChannelT>
+bool Rendezvous<ChannelT>::exposed(const ReadRequestParts& parts) const {
+  for (const ReadSource& source : parts.sources) {
+    const auto* exposure = channel_.core_.exposures.find(source.exposure, channel_.peer_);
+    if (exposure == nullptr || exposure->released) return false;
+    const std::uint64_t bytes = exposure->memory.bytes();
+    if (source.offset > bytes || source.bytes > bytes - source.offset) return false;
+  }
+  return true;
+}
+
+template <class ChannelT>
+bool Rendezvous<ChannelT>::on_request(std::span<const std::byte> payload) {
+  auto parts = parse_read_request(payload);
+  if (!parts || !exposed(*parts)) return false;
+  if (parts->head.sequence == 0) {
+    release(parts->sources[0].exposure);
+    return true;
+  }
+  if (answers_.size() == kReadsPerLinkMax) return false;
+  for (const ReadSource& source : parts->sources)
+    ++channel_.core_.exposures.find(source.exposure, channel_.peer_)->answers;
+  if ((parts->head.flags & kReadLast) != 0)
+    for (const ReadSource& source : parts->sources) release(source.exposure);
+  answers_.emplace_back(std::move(*parts));
+  channel_.want_attention();
+  return true;
+}
+
+// The peer will not ask for it again.
+template <class ChannelT>
+void Rendezvous<ChannelT>::release(std::uint32_t exposure) {
+  channel_.core_.exposures.find(exposure, channel_.peer_)->released = true;
+  drop_if_done(exposure);
+}
+
+template <class ChannelT>
+void Rendezvous<ChannelT>::drop_if_done(std::uint32_t name) {
+  auto& core = channel_.core_;
+  auto* exposure = core.exposures.find(name, channel_.peer_);
+  if (exposure == nullptr || !exposure->done()) return;
+  void* cookie = exposure->cookie;
+  core.exposures.remove(name);  // its registrations too
+  core.upper.released(core.upper.user, channel_.peer_, cookie, Status::kOk);
+}
+
+template <class ChannelT>
+bool Rendezvous<ChannelT>::service() {
+  bool asks = false;
+  for (auto read = reads_.begin(); read != reads_.end();) {
+    if (read->asked == read->order.bytes && read->order.bytes != 0) {
+      ++read;
+      continue;
+    }
+    asks = !ask(*read);
+    if (asks) break;
+    if (read->order.bytes == 0) read = reads_.erase(read);
+  }
+  while (!answers_.empty() && answer(answers_.front())) {
+    const std::vector<ReadSource> sources = answers_.front().sources();
+    answers_.pop_front();
+    for (const ReadSource& source : sources) {
+      --channel_.core_.exposures.find(source.exposure, channel_.peer_)->answers;
+      drop_if_done(source.exposure);
+    }
+  }
+  channel_.flush();
+  return asks || !answers_.empty();
+}
+
+// Sends what can go of the answer; true when that was all.
+template <class ChannelT>
+bool Rendezvous<ChannelT>::answer(ReadAnswer& answer) {
+  for (const ReadSource& source : answer.sources()) {
+    if (!channel_.core_.exposures.find(source.exposure, channel_.peer_)->memory.registered()) answer.use_pieces();
+  }
+  while (!answer.done()) {
+    if (!(answer.in_pieces() ? stage_piece(answer) : write_next(answer))) return false;
+  }
+  return true;
+}
+
+template <class ChannelT>
+bool Rendezvous<ChannelT>::write_next(ReadAnswer& answer) {
+  if (writing_.size() == kDataWritesMax) return false;
+  auto& core = channel_.core_;
+  ReadAnswer::Stretch stretch = answer.next(kDataWriteBytesMax);
+  auto& exposure = *core.exposures.find(stretch.source.exposure, channel_.peer_);
+  const auto place = exposure.memory.find(stretch.source.offset);
+  if (place.bytes < stretch.source.bytes) stretch = answer.next(static_cast<std::uint32_t>(place.bytes));
+  const std::uint32_t bytes = stretch.source.bytes;
+  switch (core.port.write(channel_.link_, *place.region, place.at, bytes, stretch.destination.address,
+                          stretch.destination.key, stretch.last ? WriteUse::kLastData : WriteUse::kData,
+                          stretch.last ? answer.sequence() : 0)) {
+    case WriteResult::kPosted:
+      writing_.push_back(stretch.source.exposure);
+      ++exposure.writes;
+      [[fallthrough]];
+    case WriteResult::kCopied:
+      answer.taken(bytes);
+      core.rendezvous.answered_bytes += bytes;
+      return true;
+    case WriteResult::kAgain:
+      return false;
+    case WriteResult::kFailed:
+      channel_.on_lost("a write failed");
+      return false;
+  }
+  return false;
+}
+
+template <class ChannelT>
+bool Rendezvous<ChannelT>::stage_piece(ReadAnswer& answer) {
+  if (channel_.grows() || !channel_.may_stage()) return false;
+  const ReadAnswer::Stretch stretch = answer.next(channel_.slot_capacity() - sizeof(ReadPiece));
+  const ReadPiece head{answer.sequence(), 0};
+  const std::uint32_t bytes = stretch.source.bytes;
+  std::byte* to = channel_.begin_control(sizeof head + bytes);
+  std::memcpy(to, &head, sizeof head);
+  channel_.core_.exposures.find(stretch.source.exposure, channel_.peer_)
+      ->memory.copy_out(stretch.source.offset, {to + sizeof head, bytes});
+  channel_.stage_slot(SlotKind::kReadPiece, sizeof head + bytes, stretch.last ? kMarkLast : std::uint8_t{0});
+  answer.taken(bytes);
+  channel_.core_.rendezvous.piece_bytes += bytes;
+  return true;
+}
+
+template <class ChannelT>
+void Rendezvous<ChannelT>::on_data_written() {
+  const std::uint32_t name = writing_.front();
+  writing_.pop_front();
+  --channel_.core_.exposures.find(name, channel_.peer_)->writes;
+  drop_if_done(name);
+  if (!answers_.empty()) channel_.want_attention();
+}
+
+template <class ChannelT>
+void Rendezvous<ChannelT>::lost(Status status) {
+  auto& core = channel_.core_;
+  core.reads.remove_all(&channel_);
+  answers_.clear();
+  writing_.clear();
+  std::list<Read> reads = std::exchange(reads_, {});
+  for (const std::uint32_t name : core.exposures.of_peer(channel_.peer_)) {
+    void* cookie = core.exposures.find(name, channel_.peer_)->cookie;
+    core.exposures.remove(name);
+    core.upper.released(core.upper.user, channel_.peer_, cookie, status);
+  }
+  for (Read& read : reads) {
+    read.memory.unregister();
+    if (read.order.bytes != 0) core.upper.read_done(core.upper.user, channel_.peer_, read.order.cookie, status);
+  }
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "protocol/read_request.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "check.h"
+
+namespace bufenlarge {
+
+namespace {
+
+constexpr std::size_t kSegmentsMax = std::numeric_limits<std::uint8_t>::max();
+
+template <class T>
+void put(std::span<std::byte> payload, std::size_t at, const T& value) {
+  std::memcpy(payload.data() + at, &value, sizeof value);
+}
+
+// The sum of the segments' bytes; nothing when one has none.
+template <class Segment>
+std::optional<std::uint64_t> total(const std::vector<Segment>& segments) {
+  std::uint64_t sum = 0;
+  for (const Segment& segment : segments) {
+    if (segment.bytes == 0 || segment.bytes > kReadSegmentBytesMax) return std::nullopt;
+    sum += segment.bytes;
+  }
+  return sum;
+}
+
+bool is_release(const ReadRequestParts& parts) {
+  return parts.head.flags == kReadLast && parts.head.sources == 1 && parts.head.destinations == 0 &&
+         parts.sources[0].bytes == 0 && parts.sources[0].offset == 0;
+}
+
+}  // namespace
+
+std::optional<ReadRequestParts> parse_read_request(std::span<const std::byte> payload) {
+  ReadRequestParts parts;
+  if (payload.size() < sizeof parts.head) return std::nullopt;
+  std::memcpy(&parts.head, payload.data(), sizeof parts.head);
+  const std::size_t source_bytes = parts.head.sources * sizeof(ReadSource);
+  const std::size_t destination_bytes = parts.head.destinations * sizeof(ReadDestination);
+  if (payload.size() != sizeof parts.head + source_bytes + destination_bytes || parts.head.sources == 0 ||
+      parts.head.spare != 0 || (parts.head.flags & ~(kReadLast | kReadInPieces)) != 0)
+    return std::nullopt;
+  parts.sources.resize(parts.head.sources);
+  parts.destinations.resize(parts.head.destinations);
+  std::memcpy(parts.sources.data(), payload.data() + sizeof parts.head, source_bytes);
+  if (destination_bytes != 0)
+    std::memcpy(parts.destinations.data(), payload.data() + sizeof parts.head + source_bytes, destination_bytes);
+  for (const ReadSource& source : parts.sources)
+    if (source.exposure == 0) return std::nullopt;
+  if (parts.head.sequence == 0) return is_release(parts) ? std::optional(std::move(parts)) : std::nullopt;
+
+  const auto asked = total(parts.sources);
+  const auto placed = total(parts.destinations);
+  const bool in_pieces = (parts.head.flags & kReadInPieces) != 0;
+  if (!asked || !placed || *placed != (in_pieces ? 0 : *asked)) return std::nullopt;
+  parts.bytes = *asked;
+  return parts;
+}
+
+ReadPlan::ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes, bool last,
+                   std::span<const ReadDestination> to)
+    : to_(to.begin(), to.end()), offset_(offset), bytes_(bytes), exposure_(exposure), last_(last) {}
+
+std::uint32_t ReadPlan::next(std::uint32_t sequence, std::span<std::byte> payload) {
+  BUFENLARGE_CHECK(!asked());
+  constexpr std::size_t kFixed = sizeof(ReadRequest) + sizeof(ReadSource);
+  BUFENLARGE_CHECK(payload.size() >= kFixed + sizeof(ReadDestination));
+  const std::size_t room = std::min((payload.size() - kFixed) / sizeof(ReadDestination), kSegmentsMax);
+  std::uint32_t bytes = 0;
+  std::size_t count = 0;
+  while (count < room && next_ < to_.size() && to_[next_].bytes <= kReadSegmentBytesMax - bytes) {
+    put(payload, kFixed + count++ * sizeof(ReadDestination), to_[next_]);
+    bytes += to_[next_++].bytes;
+  }
+  asked_ += bytes;
+  ReadRequest head{};
+  head.sequence = sequence;
+  head.sources = 1;
+  head.destinations = static_cast<std::uint8_t>(count);
+  head.flags = last_ && asked() ? kReadLast : std::uint8_t{0};
+  put(payload, 0, head);
+  put(payload, sizeof head, ReadSource{offset_, exposure_, bytes});
+  offset_ += bytes;
+  return static_cast<std::uint32_t>(kFixed + count * sizeof(ReadDestination));
+}
+
+std::uint32_t encode_pieces_request(std::uint32_t sequence, const ReadSource& source, bool last,
+                                    std::span<std::byte> payload) {
+  ReadRequest head{};
+  head.sequence = sequence;
+  head.sources = 1;
+  head.flags = static_cast<std::uint8_t>(kReadInPieces | (last ? kReadLast : 0));
+  put(payload, 0, head);
+  put(payload, sizeof head, source);
+  return sizeof head + sizeof source;
+}
+
+std::uint32_t encode_release(std::uint32_t exposure, std::span<std::byte> payload) {
+  ReadRequest head{};
+  head.sources = 1;
+  head.flags = kReadLast;
+  put(payload, 0, head);
+  put(payload, sizeof head, ReadSource{0, exposure, 0});
+  return sizeof head + sizeof(ReadSource);
+}
+
+ReadAnswer::Stretch ReadAnswer::next(std::uint32_t bytes_max) const {
+  BUFENLARGE_CHECK(!done());
+  Stretch stretch{};
+  const ReadSource& from = parts_.sources[source_];
+  std::uint32_t bytes = std::min(bytes_max, from.bytes - source_done_);
+  if (!in_pieces()) {
+    const ReadDestination& to = parts_.destinations[destination_];
+    bytes = std::min(bytes, to.bytes - destination_done_);
+    stretch.destination = {to.address + destination_done_, to.key, bytes};
+  }
+  stretch.source = {from.offset + source_done_, from.exposure, bytes};
+  stretch.last = done_ + bytes == parts_.bytes;
+  return stretch;
+}
+
+void ReadAnswer::taken(std::uint32_t bytes) {
+  done_ += bytes;
+  source_done_ += bytes;
+  if (source_done_ == parts_.sources[source_].bytes) ++source_, source_done_ = 0;
+  if (in_pieces()) return;
+  destination_done_ += bytes;
+  if (destination_done_ == parts_.destinations[destination_].bytes) ++destination_, destination_done_ = 0;
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// A request to read the peer's memory, as it travels and as it is answered (docs/wire-protocol.md, section
+// 10; seed 004, claims 1 to 8). Pure: what is exposed and what is registered is the channel's business.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "protocol/wire.h"
+
+namespace bufenlarge {
+
+// One segment is no longer than this, so that lengths travel in 32 bits and devices can do it in one write.
+inline constexpr std::uint32_t kReadSegmentBytesMax = 1u << 30;
+
+struct ReadRequestParts {
+  ReadRequest head{};
+  std::vector<ReadSource> sources;
+  std::vector<ReadDestination> destinations;
+  std::uint64_t bytes = 0;  // asked for
+};
+
+// What a slot's payload says; nothing when it is not allowed.
+[[nodiscard]] std::optional<ReadRequestParts> parse_read_request(std::span<const std::byte> payload);
+
+// Where the data of one read goes, and how much of it has been asked for.
+class ReadPlan {
+ public:
+  // `to` in order, `bytes` in all, none longer than kReadSegmentBytesMax.
+  ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes, bool last,
+           std::span<const ReadDestination> to);
+
+  [[nodiscard]] bool asked() const { return asked_ == bytes_; }
+  [[nodiscard]] std::uint64_t asked_bytes() const { return asked_; }
+
+  // Writes the next request into `payload` (as long as a slot holds) and returns its length.
+  [[nodiscard]] std::uint32_t next(std::uint32_t sequence, std::span<std::byte> payload);
+
+ private:
+  std::vector<ReadDestination> to_;
+  std::uint64_t offset_;
+  std::uint64_t bytes_;
+  std::uint64_t asked_ = 0;
+  std::size_t next_ = 0;  // of to_
+  std::uint32_t exposure_;
+  bool last_;
+};
+
+// A request whose answer does not come as writes: all of it in pieces, or nothing but the release.
+[[nodiscard]] std::uint32_t encode_pieces_request(std::uint32_t sequence, const ReadSource& source, bool last,
+                                                  std::span<std::byte> payload);
+[[nodiscard]] std::uint32_t encode_release(std::uint32_t exposure, std::span<std::byte> payload);
+
+// The answer to one request: the next stretch that is one in the source and one in the destination.
+class ReadAnswer {
+ public:
+  explicit ReadAnswer(ReadRequestParts parts) : parts_(std::move(parts)) {}
+
+  struct Stretch {
+    ReadSource source;            // `bytes` of it
+    ReadDestination destination;  // as many; empty when the answer goes in pieces
+    bool last;                    // nothing of the answer comes after it
+  };
+  // At most `bytes_max`. Not when done().
+  [[nodiscard]] Stretch next(std::uint32_t bytes_max) const;
+  void taken(std::uint32_t bytes);
+
+  [[nodiscard]] bool done() const { return done_ == parts_.bytes; }
+  // The answer goes in pieces although writes were asked for: what is exposed could not be registered.
+  void use_pieces() { parts_.head.flags |= kReadInPieces; }
+  [[nodiscard]] bool in_pieces() const { return (parts_.head.flags & kReadInPieces) != 0; }
+  [[nodiscard]] bool releases() const { return (parts_.head.flags & kReadLast) != 0; }
+  [[nodiscard]] std::uint32_t sequence() const { return parts_.head.sequence; }
+  [[nodiscard]] const std::vector<ReadSource>& sources() const { return parts_.sources; }
+
+ private:
+  ReadRequestParts parts_;
+  std::uint64_t done_ = 0;
+  std::size_t source_ = 0;
+  std::size_t destination_ = 0;
+  std::uint32_t source_done_ = 0;       // of the present segment
+  std::uint32_t destination_done_ = 0;
+};
+
+}  // namespace bufenlarge
