@@ -70,7 +70,7 @@ struct EnlargeRequest {
 };
 static_assert(sizeof(EnlargeRequest) == 8);
 
-// Section 10: reading the peer's memory. A request names segments of what the peer has exposed and segments
+// Section 9: reading the peer's memory. A request names segments of what the peer has exposed and segments
 // of the own memory; the answer is RDMA writes, the last with `sequence` as immediate data (004 c1 to c8).
 inline constexpr std::uint8_t kReadLast = 1;      // flag: what is exposed is of no more use when it is answered
 inline constexpr std::uint8_t kReadInPieces = 2;  // flag: the answer comes through the ring
