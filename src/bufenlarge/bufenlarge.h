@@ -203,7 +203,7 @@ BUFENLARGE_API size_t bufenlarge_context_rendezvous_min(const bufenlarge_context
 /* Lets the channel's peer read these segments, which together are one stretch of bytes, and returns the name it is
  * to be told in *exposure_p (never 0). The segments must not change before `released`, which is called once, with
  * `cookie`. Memory that cannot be registered is exposed all the same and read through the ring. The iov array is
- * copied. A channel to the own process exposes nothing: BUFENLARGE_ERR_ARGUMENT. */
+ * copied. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_expose(bufenlarge_channel_t *channel,
                                                              const struct iovec *iov, int iov_count,
                                                              void *cookie, uint32_t *exposure_p);

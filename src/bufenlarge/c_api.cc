@@ -257,9 +257,11 @@ size_t bufenlarge_context_rendezvous_min(const bufenlarge_context_t* context) { 
 
 bufenlarge_status_t bufenlarge_channel_expose(bufenlarge_channel_t* handle, const struct iovec* iov, int iov_count,
                                               void* cookie, uint32_t* exposure_p) {
-  if (handle->channel == nullptr || handle->context->upper.released == nullptr) return BUFENLARGE_ERR_ARGUMENT;
+  if (handle->context->upper.released == nullptr) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const std::span<const iovec> segments(iov, static_cast<std::size_t>(iov_count));
+    if (handle->channel == nullptr)
+      return translate(handle->context->context.expose_to_self(segments, cookie, *exposure_p));
     return translate(handle->channel->expose(segments, cookie, *exposure_p));
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;
@@ -273,11 +275,13 @@ bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t* handle, uint32
   const std::span<const iovec> to(iov, static_cast<std::size_t>(iov_count));
   std::uint64_t room = 0;
   for (const iovec& one : to) room += one.iov_len;
-  if (handle->channel == nullptr || upper.read_done == nullptr || exposure == 0) return BUFENLARGE_ERR_ARGUMENT;
+  if (upper.read_done == nullptr || exposure == 0) return BUFENLARGE_ERR_ARGUMENT;
   if (to.empty() ? bytes != 0 && upper.piece == nullptr : room != bytes) return BUFENLARGE_ERR_ARGUMENT;
   try {
-    const bool last = (flags & BUFENLARGE_READ_LAST) != 0;
-    return translate(handle->channel->read({to, cookie, offset, bytes, exposure, last}));
+    const bufenlarge::ReadOrder order{to, cookie, offset, bytes, exposure, (flags & BUFENLARGE_READ_LAST) != 0};
+    if (handle->channel != nullptr) return translate(handle->channel->read(order));
+    handle->context->context.read_from_self(order);
+    return BUFENLARGE_OK;
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;
   }

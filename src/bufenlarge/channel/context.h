@@ -7,6 +7,7 @@
 // nobody anything, a message does.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -54,13 +55,16 @@ class Context {
 
   // Loopback: copied whole, delivered by a later round. Returns the bytes.
   std::size_t send_to_self(std::span<const iovec> vector, bool more);
+  // Large data: copied by a later round.
+  [[nodiscard]] Status expose_to_self(std::span<const iovec> segments, void* cookie, std::uint32_t& name);
+  void read_from_self(const ReadOrder& order) { self_reads_.push_back({order, UserMemory<Port>(order.to)}); }
 
   unsigned progress();
 
   [[nodiscard]] bool idle() const {
     for (std::size_t i = 0; i < core_.rings.size(); ++i)
       if (!core_.rings[i].channel->idle()) return false;
-    return to_self_.empty();
+    return to_self_.empty() && self_reads_.empty();
   }
 
   // ---- events of the port
@@ -95,6 +99,7 @@ class Context {
             geometry_hash(settings.phases)};
   }
   unsigned deliver_to_self();
+  unsigned serve_self_read();
   unsigned poll_port();
   unsigned look_at_rings();
   unsigned serve_rung();
@@ -105,10 +110,16 @@ class Context {
     std::uint8_t marks;
   };
 
+  struct SelfRead {
+    ReadOrder order;
+    UserMemory<Port> to;
+  };
+
   Core core_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<std::byte> cards_;
   std::deque<SelfPiece> to_self_;
+  std::deque<SelfRead> self_reads_;
   bool self_open_ = false;
   std::uint32_t refused_ = 0;
   std::uint32_t round_ = 0;
@@ -129,6 +140,7 @@ unsigned Context<PortT>::progress() {
   if (!core_.rung.empty()) moved += serve_rung();
   if (!core_.attention.empty() || !core_.timed.empty()) [[unlikely]] serve_lists();
   if (!to_self_.empty()) [[unlikely]] moved += deliver_to_self();
+  if (!self_reads_.empty()) [[unlikely]] moved += serve_self_read();
   return moved;
 }
 
@@ -232,6 +244,44 @@ unsigned Context<PortT>::deliver_to_self() {
   const SelfPiece piece = std::move(to_self_.front());
   to_self_.pop_front();
   core_.upper.deliver(core_.upper.user, core_.rank, piece.bytes.data(), piece.bytes.size(), piece.marks);
+  return 1;
+}
+
+template <class PortT>
+Status Context<PortT>::expose_to_self(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
+  Exposure<Port> exposure;
+  exposure.memory = UserMemory<Port>(segments);
+  exposure.cookie = cookie;
+  exposure.peer = core_.rank;
+  name = core_.exposures.add(std::move(exposure));
+  return name != 0 ? Status::kOk : Status::kMemoryError;
+}
+
+template <class PortT>
+unsigned Context<PortT>::serve_self_read() {
+  const SelfRead read = std::move(self_reads_.front());
+  self_reads_.pop_front();
+  const ReadOrder& order = read.order;
+  const UpperLayer& upper = core_.upper;
+  const Exposure<Port>* exposure = core_.exposures.find(order.exposure, core_.rank);
+  const bool fits = exposure != nullptr && order.offset <= exposure->memory.bytes() &&
+                    order.bytes <= exposure->memory.bytes() - order.offset;
+  for (std::uint64_t done = 0; fits && done < order.bytes;) {
+    const auto place = exposure->memory.find(order.offset + done);
+    const std::size_t bytes = std::min<std::uint64_t>(place.bytes, order.bytes - done);
+    if (read.to.bytes() == 0)
+      upper.piece(upper.user, core_.rank, order.cookie, place.at, bytes);
+    else
+      read.to.copy_in(done, {place.at, bytes});
+    done += bytes;
+  }
+  if (order.bytes != 0)
+    upper.read_done(upper.user, core_.rank, order.cookie, fits ? Status::kOk : Status::kProtocolError);
+  if (fits && (order.last || order.bytes == 0)) {
+    void* cookie = exposure->cookie;
+    core_.exposures.remove(order.exposure);
+    upper.released(upper.user, core_.rank, cookie, Status::kOk);
+  }
   return 1;
 }
 

@@ -15,6 +15,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_data.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_backlog.c \
@@ -24,6 +25,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_large.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \

@@ -6,11 +6,8 @@
  * the user. For the others there is one state per peer:
  *
  *   IDLE -> HEADER    first piece; collects wire header and am_hdr, which may be split anywhere
- *   HEADER -> COPY    handler called with IS_ASYNC; pieces go to the user's buffer as they come
- *   HEADER -> UNPACK  the same, noncontiguous: through a buffer, since MPICH unpacks whole elements
- *                     of a datatype only, and a piece ends anywhere
+ *   HEADER -> DATA    handler called with IS_ASYNC; pieces go to the user as they come (bufenlarge_am_data.c)
  *   HEADER -> STAGE   kept until it is whole, then handled as if it had been one piece
- *   HEADER -> DISCARD the handler wants no data
  *   any    -> IDLE    last piece
  *
  * STAGE is for messages without data, for reports, and for an MPIDIG_SEND that no receive waits for.
@@ -24,16 +21,15 @@
 /* More than the report of a process with a million channels. */
 #define REPORT_BYTES_MAX ((uint64_t) 1 << 30)
 
-typedef enum { IDLE, HEADER, COPY, UNPACK, STAGE, DISCARD } receive_mode_t;
+typedef enum { IDLE, HEADER, DATA, STAGE } receive_mode_t;
 
 typedef struct MPIDI_BUFENLARGE_receive {
     receive_mode_t mode;
     size_t header_have;
-    uint64_t data_left;
-    MPIR_Request *rreq;         /* COPY and UNPACK */
-    char *buffer;               /* STAGE and UNPACK */
+    MPIDI_BUFENLARGE_data_t data;       /* DATA */
+    uint64_t left;              /* STAGE: of the data */
+    char *buffer;               /* STAGE */
     size_t buffer_have;
-    size_t buffer_bytes;
     MPIDI_BUFENLARGE_header_t header;
 } receive_t;
 
@@ -45,13 +41,16 @@ static bool send_is_valid(const MPIDI_BUFENLARGE_wire_t * wire, const MPIDIG_hdr
         return wire->data_bytes == 0 && hdr->rndv_hdr_sz == 0
             && MPIDIG_AM_SEND_GET_RNDV_ID(hdr->flags) == MPIDIG_RNDV_GENERIC;
     return wire->data_bytes == (uint64_t) hdr->data_sz
-        && hdr->data_sz <= MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE;
+        && (wire->kind == MPIDI_BUFENLARGE_KIND_LARGE
+            || hdr->data_sz <= MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
 }
 
 /* What is wrong with an active message; NULL: nothing. */
-static const char *refusal(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+const char *MPIDI_BUFENLARGE_refusal(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
 {
-    if (unlikely(wire->kind != MPIDI_BUFENLARGE_KIND_AM || wire->reserved != 0))
+    const bool large = wire->kind == MPIDI_BUFENLARGE_KIND_LARGE;
+    if (unlikely((wire->kind != MPIDI_BUFENLARGE_KIND_AM && !large)
+                 || large != (wire->exposure != 0)))
         return "it sent a message of unknown kind";
     if (unlikely(wire->handler_id >= MPIDI_AM_HANDLERS_MAX ||
                  MPIDIG_global.target_msg_cbs[wire->handler_id] == NULL))
@@ -65,7 +64,7 @@ static const char *refusal(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_
 static const char *dispatch(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_wire_t * wire,
                             const void *am_hdr, const void *data)
 {
-    const char *text = refusal(wire, am_hdr);
+    const char *text = MPIDI_BUFENLARGE_refusal(wire, am_hdr);
     if (unlikely(text != NULL))
         return text;
     uint32_t attr = 0;
@@ -84,64 +83,47 @@ static bool is_awaited(const MPIDIG_hdr_t * hdr)
                             &MPIDI_global.per_vci[0].posted_list, MPIDIG_PT2PT_POSTED) != NULL;
 }
 
-static const char *begin_buffer(receive_t * receive, receive_mode_t mode, size_t bytes)
+static const char *begin_stage(receive_t * receive, size_t bytes)
 {
-    receive->mode = mode;
+    receive->mode = STAGE;
+    receive->left = bytes;
     receive->buffer_have = 0;
-    receive->buffer_bytes = bytes;
     receive->buffer = bytes > 0 ? MPL_malloc(bytes, MPL_MEM_BUFFER) : NULL;
     return bytes > 0 && receive->buffer == NULL ? "no memory for a message it sent" : NULL;
 }
 
 /* Calls the handler, which says where the data is to go. */
-static const char *begin_async(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
+static const char *begin_data(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
 {
-    const MPIDI_BUFENLARGE_wire_t *wire = &receive->header.wire;
-    MPIR_Request *rreq = NULL;
-    uint32_t attr = MPIDIG_AM_ATTR__IS_ASYNC;
-    int contig;
-
-    MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
-    int mpi_errno =
-        MPIDIG_global.target_msg_cbs[wire->handler_id] (receive->header.am_hdr, NULL,
-                                                        (MPI_Aint) wire->data_bytes, attr, &rreq);
-    MPIDI_BUFENLARGE_keep_error(vci, mpi_errno);
-    receive->rreq = rreq;
-    receive->mode = rreq ? COPY : DISCARD;
-    if (rreq == NULL)
-        return NULL;
-    if ((uint64_t) MPIDIG_recv_in_data_sz(rreq) < wire->data_bytes)
-        return "it sent more data than the receiver was told of";
-    MPIDIG_recv_setup(rreq);
-    /* The request's datatype is valid for this type of receive only. */
-    if (MPIDIG_REQUEST(rreq, req->recv_async).recv_type != MPIDIG_RECV_DATATYPE
-        || rreq->status.MPI_ERROR != MPI_SUCCESS)
-        return NULL;
-    MPIDI_Datatype_check_contig(MPIDIG_REQUEST(rreq, datatype), contig);
-    return contig ? NULL :
-        begin_buffer(receive, UNPACK,
-                     MPL_MIN((size_t) wire->data_bytes, MPIDI_BUFENLARGE_PACK_BYTES));
+    MPIR_Request *rreq;
+    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(&receive->header.wire,
+                                                                   receive->header.am_hdr,
+                                                                   MPIDIG_AM_ATTR__IS_ASYNC,
+                                                                   &rreq));
+    receive->mode = DATA;
+    return MPIDI_BUFENLARGE_data_begin(&receive->data, rreq, receive->header.wire.data_bytes);
 }
 
 /* The header is whole: decides how the data is received. */
-static const char *begin_data(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
+static const char *end_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
 {
     const MPIDI_BUFENLARGE_header_t *header = &receive->header;
     const size_t data_bytes = (size_t) header->wire.data_bytes;
 
-    receive->data_left = data_bytes;
     if (header->wire.kind == MPIDI_BUFENLARGE_KIND_SUMMARY) {
         if (MPIR_Process.rank != 0 || data_bytes > REPORT_BYTES_MAX)
             return "it sent a report that nobody collects";
-        return begin_buffer(receive, STAGE, data_bytes);
+        return begin_stage(receive, data_bytes);
     }
-    const char *text = refusal(&header->wire, header->am_hdr);
+    const char *text = MPIDI_BUFENLARGE_refusal(&header->wire, header->am_hdr);
     if (text != NULL)
         return text;
+    if (header->wire.kind == MPIDI_BUFENLARGE_KIND_LARGE)
+        return begin_stage(receive, 0);
     if (data_bytes == 0 || (header->wire.handler_id == MPIDIG_SEND
                             && !is_awaited((const MPIDIG_hdr_t *) header->am_hdr)))
-        return begin_buffer(receive, STAGE, data_bytes);
-    return begin_async(vci, receive);
+        return begin_stage(receive, data_bytes);
+    return begin_data(vci, receive);
 }
 
 /* Takes what belongs to the header off the front of a piece. */
@@ -156,7 +138,7 @@ static const char *take_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive
             wanted = sizeof(receive->header.wire) + receive->header.wire.am_hdr_bytes;
         }
         if (receive->header_have == wanted)
-            return begin_data(vci, receive);
+            return end_header(vci, receive);
         const size_t part = MPL_MIN(wanted - receive->header_have, *bytes_p);
         if (part == 0)
             return NULL;
@@ -167,81 +149,52 @@ static const char *take_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive
     }
 }
 
-/* Unpacks what the buffer has, and keeps the part of an element that may be left. */
-static void unpack_buffer(receive_t * receive)
+/* Returns what is wrong. */
+static const char *take_data(receive_t * receive, const char *data, size_t bytes)
 {
-    MPIR_Request *rreq = receive->rreq;
-    MPIDIG_rreq_async_t *async = &MPIDIG_REQUEST(rreq, req->recv_async);
-    MPI_Aint unpacked = 0;
-
-    int mpi_errno = MPIR_Typerep_unpack(receive->buffer, (MPI_Aint) receive->buffer_have,
-                                        MPIDIG_REQUEST(rreq, buffer), MPIDIG_REQUEST(rreq, count),
-                                        MPIDIG_REQUEST(rreq, datatype), async->offset, &unpacked);
-    /* Nothing fits any more, or it ends within an element: the types of the two sides differ. */
-    bool stuck = unpacked == 0 || (receive->data_left == 0
-                                   && (size_t) unpacked < receive->buffer_have);
-    if (receive->buffer_have > 0 && (mpi_errno != MPI_SUCCESS || stuck)
-        && rreq->status.MPI_ERROR == MPI_SUCCESS)
-        MPIR_ERR_SET(rreq->status.MPI_ERROR, MPI_ERR_TYPE, "**dtypemismatch");
-    async->offset += unpacked;
-    receive->buffer_have -= (size_t) unpacked;
-    memmove(receive->buffer, receive->buffer + unpacked, receive->buffer_have);
-    if (rreq->status.MPI_ERROR != MPI_SUCCESS)
-        receive->buffer_have = 0;
+    const bool staged = receive->mode == STAGE;
+    if (bytes > (staged ? receive->left : receive->data.left))
+        return "a message is longer than its header says";
+    if (staged) {
+        memcpy(receive->buffer + receive->buffer_have, data, bytes);
+        receive->buffer_have += bytes;
+        receive->left -= bytes;
+    } else {
+        MPIDI_BUFENLARGE_data_take(&receive->data, data, bytes);
+    }
+    return NULL;
 }
 
-static void take_data(receive_t * receive, const char *data, size_t bytes)
+static void complete_data(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
 {
-    receive->data_left -= bytes;
-    if (receive->mode == COPY && bytes > 0)
-        MPIDIG_recv_copy_seg((void *) data, (MPI_Aint) bytes, receive->rreq);
-    if (receive->mode != STAGE && receive->mode != UNPACK)
-        return;
-    while (bytes > 0) {
-        const size_t part = MPL_MIN(bytes, receive->buffer_bytes - receive->buffer_have);
-        memcpy(receive->buffer + receive->buffer_have, data, part);
-        receive->buffer_have += part;
-        data += part;
-        bytes -= part;
-        if (receive->mode == UNPACK && receive->buffer_have == receive->buffer_bytes && bytes > 0)
-            unpack_buffer(receive);
-    }
-}
-
-/* All data has been copied. With an error MPIDIG_recv_copy_seg copies nothing and sets no count. */
-static void end_request(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
-{
-    MPIR_Request *rreq = receive->rreq;
-    if (MPIDIG_REQUEST(rreq, req->recv_async).recv_type == MPIDIG_RECV_DATATYPE) {
-        MPI_Aint room;
-        MPIDI_Datatype_check_size(MPIDIG_REQUEST(rreq, datatype), MPIDIG_REQUEST(rreq, count),
-                                  room);
-        const MPI_Aint bytes = MPL_MIN(room, (MPI_Aint) receive->header.wire.data_bytes);
-        MPIR_STATUS_SET_COUNT(rreq->status, bytes);
-    }
-    MPIDI_BUFENLARGE_keep_error(vci, MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq));
+    MPIR_Request *rreq = receive->data.rreq;
+    MPIDI_BUFENLARGE_data_end(&receive->data);
+    if (rreq)
+        MPIDI_BUFENLARGE_keep_error(vci, MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq));
 }
 
 /* The last piece has been taken. */
 static const char *end_message(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, receive_t * receive)
 {
-    const receive_mode_t mode = receive->mode;
     const MPIDI_BUFENLARGE_header_t *header = &receive->header;
     const char *text = NULL;
+    const bool staged = receive->mode == STAGE;
 
+    if ((staged ? receive->left : receive->data.left) > 0)
+        return "a message is shorter than its header says";
     receive->mode = IDLE;
-    if (mode == STAGE && header->wire.kind == MPIDI_BUFENLARGE_KIND_SUMMARY) {
+    if (!staged) {
+        complete_data(vci, receive);
+    } else if (header->wire.kind == MPIDI_BUFENLARGE_KIND_SUMMARY) {
         MPIDI_BUFENLARGE_report_arrived(rank, receive->buffer, receive->buffer_have);
         receive->buffer = NULL;
-    } else if (mode == STAGE) {
+    } else if (header->wire.kind == MPIDI_BUFENLARGE_KIND_LARGE) {
+        text = MPIDI_BUFENLARGE_large_arrived(vci, rank, &header->wire, header->am_hdr);
+    } else {
         text = dispatch(vci, &header->wire, header->am_hdr, receive->buffer);
-    } else if (mode == UNPACK) {
-        unpack_buffer(receive);
     }
     MPL_free(receive->buffer);
     receive->buffer = NULL;
-    if (mode == COPY || mode == UNPACK)
-        end_request(vci, receive);
     return text;
 }
 
@@ -262,13 +215,10 @@ static const char *take_piece(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, recei
         return text;
     if (receive->mode == HEADER)
         return marks & BUFENLARGE_LAST ? "a message ended within its header" : NULL;
-    if (bytes > receive->data_left)
-        return "a message is longer than its header says";
-    take_data(receive, data, bytes);
-    if (!(marks & BUFENLARGE_LAST))
-        return NULL;
-    return receive->data_left > 0 ? "a message is shorter than its header says"
-        : end_message(vci, rank, receive);
+    text = take_data(receive, data, bytes);
+    if (text != NULL || !(marks & BUFENLARGE_LAST))
+        return text;
+    return end_message(vci, rank, receive);
 }
 
 static void receive_piece(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, const void *data,
@@ -289,21 +239,32 @@ static void receive_piece(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, const voi
         MPIDI_BUFENLARGE_peer_lost(vci, rank, BUFENLARGE_ERR_PROTOCOL, text);
 }
 
+/* A message of one piece, header first. Returns what is wrong with it. */
+static const char *take_whole(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
+                              const MPIDI_BUFENLARGE_wire_t * wire, size_t bytes)
+{
+    const char *am_hdr = (const char *) (wire + 1);
+    const size_t rest = bytes - sizeof(*wire);
+    const bool large = wire->kind == MPIDI_BUFENLARGE_KIND_LARGE;
+
+    if (unlikely(wire->am_hdr_bytes > rest
+                 || (large ? 0 : wire->data_bytes) != rest - wire->am_hdr_bytes))
+        return "it sent a message whose sizes contradict each other";
+    return unlikely(large) ? MPIDI_BUFENLARGE_large_arrived(vci, rank, wire, am_hdr)
+        : dispatch(vci, wire, am_hdr, am_hdr + wire->am_hdr_bytes);
+}
+
 /* The library's deliver callback. */
 void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_t bytes,
                               unsigned marks)
 {
     const MPIDI_BUFENLARGE_wire_t *wire = data;
     if (unlikely(marks != (BUFENLARGE_FIRST | BUFENLARGE_LAST) || bytes < sizeof(*wire)
-                 || wire->kind != MPIDI_BUFENLARGE_KIND_AM)) {
+                 || wire->kind == MPIDI_BUFENLARGE_KIND_SUMMARY)) {
         receive_piece(user, peer, data, bytes, marks);
         return;
     }
-    const char *am_hdr = (const char *) (wire + 1);
-    const size_t rest = bytes - sizeof(*wire);
-    const char *text = "it sent a message whose sizes contradict each other";
-    if (likely(wire->am_hdr_bytes <= rest && wire->data_bytes == rest - wire->am_hdr_bytes))
-        text = dispatch(user, wire, am_hdr, am_hdr + wire->am_hdr_bytes);
+    const char *text = take_whole(user, peer, wire, bytes);
     if (unlikely(text != NULL))
         MPIDI_BUFENLARGE_peer_lost(user, peer, BUFENLARGE_ERR_PROTOCOL, text);
 }
@@ -316,13 +277,16 @@ void MPIDI_BUFENLARGE_receive_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARG
     if (receive == NULL)
         return;
     const uint8_t handler_id = receive->header.wire.handler_id;
-    bool is_receive = (receive->mode == COPY || receive->mode == UNPACK)
+    bool is_receive = receive->mode == DATA && receive->data.rreq
         && (handler_id == MPIDIG_SEND || handler_id == MPIDIG_SEND_DATA);
+    const bool has_data = receive->mode == DATA;
     receive->mode = IDLE;
     MPL_free(receive->buffer);
     receive->buffer = NULL;
     if (is_receive) {
-        receive->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
-        end_request(vci, receive);
+        receive->data.rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
+        complete_data(vci, receive);
+    } else if (has_data) {
+        MPL_free(receive->data.buffer);
     }
 }

@@ -4,8 +4,9 @@
 #include "bufenlarge_impl.h"
 
 /* The peer of a send, if it can still be reached. */
-static int reachable_peer(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
-                          MPIDI_BUFENLARGE_peer_t ** peer_p)
+int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
+                                    const MPIDI_BUFENLARGE_send_t * send,
+                                    MPIDI_BUFENLARGE_peer_t ** peer_p)
 {
     int mpi_errno = MPIDI_BUFENLARGE_peer_of(comm, rank, peer_p);
     if (mpi_errno != MPI_SUCCESS)
@@ -23,7 +24,7 @@ int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARG
     MPIDI_BUFENLARGE_peer_t *peer;
     MPIR_FUNC_ENTER;
 
-    mpi_errno = reachable_peer(comm, rank, send, &peer);
+    mpi_errno = MPIDI_BUFENLARGE_reachable_peer(comm, rank, send, &peer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
     MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
@@ -45,7 +46,7 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
     MPIDI_BUFENLARGE_peer_t *peer;
     MPIR_FUNC_ENTER;
 
-    mpi_errno = reachable_peer(comm, rank, send, &peer);
+    mpi_errno = MPIDI_BUFENLARGE_reachable_peer(comm, rank, send, &peer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
     MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
@@ -103,7 +104,7 @@ void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
         .wire.data_bytes = bytes
     };
     const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
-        .data = report
+        .data = report,.data_bytes = bytes
     };
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), rank);
     MPIDI_BUFENLARGE_deferred_t *deferred = NULL;

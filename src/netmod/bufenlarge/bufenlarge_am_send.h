@@ -23,7 +23,7 @@ MPL_STATIC_INLINE_PREFIX size_t MPIDI_BUFENLARGE_header_fill(MPIDI_BUFENLARGE_he
     header->wire.kind = MPIDI_BUFENLARGE_KIND_AM;
     header->wire.handler_id = (uint8_t) handler_id;
     header->wire.am_hdr_bytes = (uint16_t) am_hdr_sz;
-    header->wire.reserved = 0;
+    header->wire.exposure = 0;
     header->wire.data_bytes = data_bytes;
     MPIR_Memcpy(header->am_hdr, am_hdr, am_hdr_sz);
     return sizeof(header->wire) + (size_t) am_hdr_sz;
@@ -40,14 +40,13 @@ MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPI
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_try_send(bufenlarge_channel_t * channel,
                                                         MPIDI_BUFENLARGE_send_t * send)
 {
-    const size_t data_bytes = (size_t) send->header->wire.data_bytes;
     struct iovec iov[2];
     iov[0].iov_base = (void *) send->header;
     iov[0].iov_len = send->header_bytes;
     iov[1].iov_base = (void *) send->data;
-    iov[1].iov_len = data_bytes;
-    send->status = bufenlarge_channel_send(channel, iov, data_bytes ? 2 : 1, 0, &send->sent);
-    return send->status == BUFENLARGE_OK && send->sent == send->header_bytes + data_bytes;
+    iov[1].iov_len = send->data_bytes;
+    send->status = bufenlarge_channel_send(channel, iov, send->data_bytes ? 2 : 1, 0, &send->sent);
+    return send->status == BUFENLARGE_OK && send->sent == send->header_bytes + send->data_bytes;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, int handler_id,
@@ -86,6 +85,12 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_bytes, true_lb);
     send.header_bytes =
         MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, data_bytes);
+    send.data_bytes = data_bytes;
+    if ((MPI_Aint) data_bytes >= MPIDI_BUFENLARGE_global.large_min
+        && MPIDI_BUFENLARGE_may_expose(data, count, datatype, data_bytes)) {
+        mpi_errno = MPIDI_BUFENLARGE_send_large(comm, rank, &send, data, count, datatype);
+        goto fn_exit;
+    }
     MPIR_GPU_query_pointer_attr(data, &attr);
     if (unlikely((!contig || attr.type == MPL_GPU_POINTER_DEV) && data_bytes > 0)) {
         mpi_errno = MPIDI_BUFENLARGE_send_packed(comm, rank, &send, count, datatype);
@@ -144,17 +149,18 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_check_eager(MPI_Aint am_hdr_sz, MPI_Ai
                                                       const void *data, MPI_Aint count,
                                                       MPI_Datatype datatype, MPIR_Request * sreq)
 {
-    return data_sz <= MPIDI_BUFENLARGE_global.eager_max;
+    return data_sz <= MPIDI_BUFENLARGE_global.eager_max
+        || (data_sz >= MPIDI_BUFENLARGE_global.large_min
+            && MPIDI_BUFENLARGE_may_expose(data, count, datatype, (size_t) data_sz));
 }
 
-/* Asked for only with MPIDIG_AM_ATTR__IS_RNDV, which this netmod does not set: there is no
- * rendezvous of its own yet. */
+/* Called for a large message that nobody expected, when a receive matches it. */
 MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(uint32_t attr)
 {
-    return NULL;
+    return MPIDI_BUFENLARGE_large_matched;
 }
 
-/* Requests hold nothing of this netmod (bufenlarge_pre.h). */
+/* Requests own nothing of this netmod (bufenlarge_pre.h). */
 MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
 {
 }

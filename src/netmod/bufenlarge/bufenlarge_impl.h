@@ -9,6 +9,9 @@
  *   sending    MPIDI_NM_am_*, MPIDI_NM_mpi_isend -> library, at once, when the peer has no backlog
  *              else, and for what the library did not take -> its backlog -> progress
  *   receiving  library -> MPIDI_BUFENLARGE_deliver -> MPIDIG_global.target_msg_cbs
+ *
+ * Large data stays where it is: the sender exposes it, the message is the headers with the exposure's
+ * name, and the receiver reads it (bufenlarge_large.c).
  */
 #ifndef BUFENLARGE_IMPL_H_INCLUDED
 #define BUFENLARGE_IMPL_H_INCLUDED
@@ -32,7 +35,8 @@
 
 typedef enum {
     MPIDI_BUFENLARGE_KIND_AM = 1,     /* an active message of MPIDIG */
-    MPIDI_BUFENLARGE_KIND_SUMMARY = 2 /* one process's report, to rank 0, in MPI_Finalize */
+    MPIDI_BUFENLARGE_KIND_SUMMARY = 2,/* one process's report, to rank 0, in MPI_Finalize */
+    MPIDI_BUFENLARGE_KIND_LARGE = 3   /* an active message whose data is to be read */
 } MPIDI_BUFENLARGE_kind_t;
 
 /* Begins every message. 16 bytes, so that am_hdr, in which MPIDIG keeps pointers, is aligned. Same
@@ -41,8 +45,8 @@ typedef struct {
     uint8_t kind;
     uint8_t handler_id;
     uint16_t am_hdr_bytes;
-    uint32_t reserved;          /* 0; anything else is refused, so that it can get a meaning */
-    uint64_t data_bytes;
+    uint32_t exposure;          /* of KIND_LARGE: where its data is; else 0 */
+    uint64_t data_bytes;        /* of KIND_LARGE they do not follow */
 } MPIDI_BUFENLARGE_wire_t;
 
 typedef struct {
@@ -102,7 +106,8 @@ typedef struct {
 typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[1];
     bufenlarge_options_t *options;
-    MPI_Aint eager_max;
+    MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes without asking */
+    MPI_Aint large_min;         /* smallest data that is exposed */
 } MPIDI_BUFENLARGE_global_t;
 
 extern MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
@@ -116,9 +121,10 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_vci(int vci)
 
 /* What the slow paths of sending are told. `sent` bytes of header and data are gone already. */
 typedef struct {
-    const MPIDI_BUFENLARGE_header_t *header;    /* copied if it is needed for longer */
+    MPIDI_BUFENLARGE_header_t *header;  /* copied if it is needed for longer */
     size_t header_bytes;
     const void *data;           /* contiguous: its first byte; else as given by MPI */
+    size_t data_bytes;          /* that are to follow the header */
     MPIR_Request *sreq;
     bufenlarge_status_t status; /* of the attempt on the fast path; BUFENLARGE_OK without one */
     size_t sent;
@@ -136,6 +142,9 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
 void MPIDI_BUFENLARGE_peers_free(void);
 
 /* bufenlarge_am_send.c */
+int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
+                                    const MPIDI_BUFENLARGE_send_t * send,
+                                    MPIDI_BUFENLARGE_peer_t ** peer_p);
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send);
 int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
                                  MPI_Aint count, MPI_Datatype datatype);
@@ -150,7 +159,49 @@ void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
 unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 
+/* bufenlarge_am_data.c: where the data of one active message goes, as it comes */
+typedef enum {
+    MPIDI_BUFENLARGE_DISCARD,   /* the handler wants no data */
+    MPIDI_BUFENLARGE_COPY,      /* to the user's buffer */
+    MPIDI_BUFENLARGE_UNPACK     /* the same, noncontiguous: through a buffer, since MPICH unpacks whole
+                                 * elements of a datatype only, and a piece ends anywhere */
+} MPIDI_BUFENLARGE_data_mode_t;
+
+typedef struct {
+    MPIDI_BUFENLARGE_data_mode_t mode;
+    MPIR_Request *rreq;
+    uint64_t bytes;             /* in all */
+    uint64_t left;
+    char *buffer;               /* UNPACK */
+    size_t buffer_have;
+    size_t buffer_bytes;
+} MPIDI_BUFENLARGE_data_t;
+
+const char *MPIDI_BUFENLARGE_data_begin(MPIDI_BUFENLARGE_data_t * data, MPIR_Request * rreq,
+                                        uint64_t bytes);
+void MPIDI_BUFENLARGE_data_take(MPIDI_BUFENLARGE_data_t * data, const void *piece, size_t bytes);
+void MPIDI_BUFENLARGE_data_end(MPIDI_BUFENLARGE_data_t * data);
+int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
+                                  uint32_t attr, MPIR_Request ** rreq_p);
+
+/* bufenlarge_large.c */
+bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                 size_t data_bytes);
+int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
+                                const void *buf, MPI_Aint count, MPI_Datatype datatype);
+const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
+                                           const MPIDI_BUFENLARGE_wire_t * wire,
+                                           const void *am_hdr);
+int MPIDI_BUFENLARGE_large_matched(MPIR_Request * rreq);
+void MPIDI_BUFENLARGE_read_done(void *user, uint32_t peer, void *cookie,
+                                bufenlarge_status_t status);
+void MPIDI_BUFENLARGE_piece(void *user, uint32_t peer, void *cookie, const void *data,
+                            size_t bytes);
+void MPIDI_BUFENLARGE_released(void *user, uint32_t peer, void *cookie,
+                               bufenlarge_status_t status);
+
 /* bufenlarge_am_recv.c */
+const char *MPIDI_BUFENLARGE_refusal(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr);
 void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_t bytes,
                               unsigned marks);
 void MPIDI_BUFENLARGE_receive_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);

@@ -81,8 +81,6 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_vci(0)->yield_after =
         bufenlarge_options_yield_after(MPIDI_BUFENLARGE_global.options);
-    MPIDI_BUFENLARGE_global.eager_max =
-        MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
     /* MPIDIG carries tags as they are. */
     *tag_bits = MPIR_TAG_BITS_DEFAULT;
 
@@ -164,10 +162,22 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .deliver = MPIDI_BUFENLARGE_deliver,
         .failed = MPIDI_BUFENLARGE_failed,
         .user = vci,
+        .read_done = MPIDI_BUFENLARGE_read_done,
+        .piece = MPIDI_BUFENLARGE_piece,
+        .released = MPIDI_BUFENLARGE_released,
     };
     bufenlarge_status_t status =
         bufenlarge_context_open(&config, &vci->context, text, sizeof(text));
     return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
+}
+
+/* Which way a message goes depends on its size and on what the fabric is good at. */
+static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
+{
+    const size_t large_min = bufenlarge_context_rendezvous_min(vci->context);
+    MPI_Aint eager_max = MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
+    MPIDI_BUFENLARGE_global.large_min = (MPI_Aint) MPL_MIN(large_min, (size_t) PTRDIFF_MAX);
+    MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.large_min - 1);
 }
 
 static int exchange_cards(MPIDI_BUFENLARGE_vci_t * vci)
@@ -205,7 +215,8 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
     printf("library: %s\n", bufenlarge_version());
     printf("provider: %s (%s), interface: %s\n", stats.provider, stats.protocol,
            stats.interface_name);
-    printf("eager up to %ld bytes\n", (long) MPIDI_BUFENLARGE_global.eager_max);
+    printf("eager up to %ld bytes, without a copy from %ld bytes\n",
+           (long) MPIDI_BUFENLARGE_global.eager_max, (long) MPIDI_BUFENLARGE_global.large_min);
     printf("===========================\n");
 }
 
@@ -224,6 +235,7 @@ int MPIDI_BUFENLARGE_init_world(void)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = open_context(vci, job_key);
     MPIR_ERR_CHECK(mpi_errno);
+    set_limits(vci);
     mpi_errno = exchange_cards(vci);
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)

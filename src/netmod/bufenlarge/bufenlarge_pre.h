@@ -14,11 +14,14 @@ typedef struct {
     struct MPIDI_BUFENLARGE_peer *peer;
 } MPIDI_BUFENLARGE_addr_t;
 
+struct MPIDI_BUFENLARGE_incoming;
+
 /* A deferred send owns its state itself (MPIDI_BUFENLARGE_deferred_t), because one request can be the
- * subject of a send and of a receive at the same time. So requests need nothing from us, and the
- * objects below exist only because MPICH makes a union member of each. */
+ * subject of a send and of a receive at the same time. A request has only what a receive needs to find
+ * its data when it is matched later; the objects below exist only because MPICH makes a union member of
+ * each. */
 typedef struct {
-    int unused;
+    struct MPIDI_BUFENLARGE_incoming *incoming;
 } MPIDI_BUFENLARGE_am_request_t;
 typedef struct {
     int unused;

@@ -46,6 +46,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
     send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, MPIDIG_SEND, &am_hdr,
                                                      (MPI_Aint) sizeof(am_hdr), (size_t) data_sz);
     send.data = MPIR_get_contig_ptr(buf, true_lb);
+    send.data_bytes = (size_t) data_sz;
     if (likely(MPIDI_BUFENLARGE_try_send(channel, &send))) {
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
         return MPI_SUCCESS;
