@@ -124,7 +124,8 @@ bool Rendezvous<ChannelT>::write_next(ReadAnswer& answer) {
 template <class ChannelT>
 bool Rendezvous<ChannelT>::stage_piece(ReadAnswer& answer) {
   if (channel_.grows() || !channel_.may_stage()) return false;
-  const ReadAnswer::Stretch stretch = answer.next(channel_.slot_capacity() - sizeof(ReadPiece));
+  const auto bytes_max = static_cast<std::uint32_t>(channel_.slot_capacity() - sizeof(ReadPiece));
+  const ReadAnswer::Stretch stretch = answer.next(bytes_max);
   const ReadPiece head{answer.sequence(), 0};
   const std::uint32_t bytes = stretch.source.bytes;
   std::byte* to = channel_.begin_control(sizeof head + bytes);
