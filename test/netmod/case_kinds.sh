@@ -35,7 +35,7 @@ case_program() {
 # ---- growth -------------------------------------------------------------------------------------
 
 # Reads a summary; prints what is wrong with it, nothing when all is right. $large is a list of
-# [from, to] pairs that carried data above the threshold; all other directions carried tiny
+# [from, to] pairs that carried data above the threshold through rings; all other directions carried tiny
 # messages, less than $tiny bytes together.
 growth_program='
     [range($ranks)] as $all |

@@ -22,6 +22,10 @@ setting_environment() {
         shm) echo MPIR_CVAR_NOLOCAL=0 ;;
         doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell" ;;
         polled) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=polled" ;;
+        read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
+        read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
+        read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
+        copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
         three-doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
@@ -210,6 +214,9 @@ THRESHOLD=80%%
 ENLARGEMENT=maybe
 VECTOR=half
 PROVIDER=nosuch
+RENDEZVOUS=1023
+RENDEZVOUS=on
+RENDEZVOUS=9999999999999
 INTERFACE=nosuch0
 ACK_TIMEOUT=-1
 ACK_TIMEOUT=5parsecs

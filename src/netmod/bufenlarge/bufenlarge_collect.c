@@ -43,6 +43,19 @@ static uint32_t count_channels(const bufenlarge_context_t * context)
     return count;
 }
 
+static void fill_large(MPIDI_BUFENLARGE_large_t * large, const bufenlarge_context_stats_t * stats)
+{
+    large->reads = stats->reads;
+    large->read_bytes = stats->read_bytes;
+    large->answered_bytes = stats->answered_bytes;
+    large->piece_bytes = stats->piece_bytes;
+    large->by_immediate = stats->reads_by_immediate;
+    large->by_message = stats->reads_by_message;
+    large->registrations = stats->user_registrations;
+    large->registered_bytes_max = stats->user_bytes_max;
+    large->refused = stats->user_refused;
+}
+
 static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_context_t * context)
 {
     bufenlarge_context_stats_t stats;
@@ -55,6 +68,7 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     report->registered_bytes_max = stats.registered_bytes_max;
     report->registrations = stats.registrations;
     report->deregistrations = stats.deregistrations;
+    fill_large(&report->large, &stats);
     snprintf(report->provider, sizeof(report->provider), "%s", stats.provider);
     snprintf(report->protocol, sizeof(report->protocol), "%s", stats.protocol);
     snprintf(report->interface_name, sizeof(report->interface_name), "%s", stats.interface_name);
@@ -125,6 +139,19 @@ static void add_channel(MPIDI_BUFENLARGE_totals_t * totals,
     totals->ring_bytes_max += channel->registered_bytes_max;
 }
 
+static void add_large(MPIDI_BUFENLARGE_large_t * total, const MPIDI_BUFENLARGE_large_t * large)
+{
+    total->reads += large->reads;
+    total->read_bytes += large->read_bytes;
+    total->answered_bytes += large->answered_bytes;
+    total->piece_bytes += large->piece_bytes;
+    total->by_immediate += large->by_immediate;
+    total->by_message += large->by_message;
+    total->registrations += large->registrations;
+    total->registered_bytes_max = MPL_MAX(total->registered_bytes_max, large->registered_bytes_max);
+    total->refused += large->refused;
+}
+
 static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
 {
     memset(totals, 0, sizeof(*totals));
@@ -138,6 +165,7 @@ static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
         totals->channels_failed += report->channels_failed;
         totals->connects_refused += report->connects_refused;
         totals->connects_crossed += report->connects_crossed;
+        add_large(&totals->large, &report->large);
         for (uint32_t i = 0; i < report->channel_count; i++)
             add_channel(totals, &report->channels[i]);
     }

@@ -75,6 +75,21 @@ static void print_missing(MPIDI_BUFENLARGE_report_t ** reports, int size)
     printf("\n");
 }
 
+/* Told only of jobs that had such data. */
+static void print_large(const MPIDI_BUFENLARGE_large_t * large)
+{
+    if (large->reads == 0 && large->piece_bytes == 0)
+        return;
+    printf("large data: %llu messages read, %llu bytes without a copy (%llu answered), %llu through rings;"
+           " %llu ends by immediate data, %llu by message; user memory registered %llu times,"
+           " at most %llu bytes in a process, %llu refused\n",
+           (unsigned long long) large->reads, (unsigned long long) large->read_bytes,
+           (unsigned long long) large->answered_bytes, (unsigned long long) large->piece_bytes,
+           (unsigned long long) large->by_immediate, (unsigned long long) large->by_message,
+           (unsigned long long) large->registrations,
+           (unsigned long long) large->registered_bytes_max, (unsigned long long) large->refused);
+}
+
 static void print_totals(const MPIDI_BUFENLARGE_totals_t * totals)
 {
     const unsigned long long now = totals->ring_bytes;
@@ -84,6 +99,7 @@ static void print_totals(const MPIDI_BUFENLARGE_totals_t * totals)
            (unsigned long long) totals->channels_failed);
     printf("sent: %llu messages, %llu bytes\n", (unsigned long long) totals->messages,
            (unsigned long long) totals->bytes);
+    print_large(&totals->large);
     printf("regions registered: %llu, unregistered: %llu; connections refused: %llu, crossed: %llu\n",
            (unsigned long long) totals->registrations,
            (unsigned long long) totals->deregistrations,

@@ -5,6 +5,19 @@
 
 #include "bufenlarge_impl.h"
 
+/* Data that went from user memory to user memory, and what of it could not. In bytes where nothing is said. */
+typedef struct {
+    uint64_t reads;             /* messages */
+    uint64_t read_bytes;        /* without a copy, counted by the reader */
+    uint64_t answered_bytes;    /* the same, counted by the source */
+    uint64_t piece_bytes;       /* through rings, counted by both */
+    uint64_t by_immediate;      /* requests whose end was learned so */
+    uint64_t by_message;
+    uint64_t registrations;     /* of user memory */
+    uint64_t registered_bytes_max;      /* of user memory, at a time */
+    uint64_t refused;           /* registrations that were not to be had or not worth it */
+} MPIDI_BUFENLARGE_large_t;
+
 /* Sent to rank 0 as it is: all processes of a job have the same byte order and MPICH. */
 typedef struct {
     uint32_t report_bytes;      /* this structure and its channels */
@@ -24,6 +37,7 @@ typedef struct {
     char arrival[16];
     char arrival_reason[144];
     char memory_basis[48];
+    MPIDI_BUFENLARGE_large_t large;
     bufenlarge_peer_memory_t peer_memory;       /* its text is memory_basis */
     bufenlarge_channel_stats_t channels[];
 } MPIDI_BUFENLARGE_report_t;
@@ -43,6 +57,7 @@ typedef struct {
     uint64_t channels_failed;
     uint64_t connects_refused;
     uint64_t connects_crossed;
+    MPIDI_BUFENLARGE_large_t large;     /* registered_bytes_max: of the process that had most */
 } MPIDI_BUFENLARGE_totals_t;
 
 /* `reports` has one entry per rank; NULL where none came. */

@@ -79,6 +79,20 @@ static void write_peer_memory(FILE * file, const MPIDI_BUFENLARGE_report_t * rep
     fprintf(file, "}");
 }
 
+static void write_large(FILE * file, const MPIDI_BUFENLARGE_large_t * large)
+{
+    fprintf(file, ",\n     \"large\": {\"reads\": %" PRIu64, large->reads);
+    write_number(file, "read_bytes", large->read_bytes);
+    write_number(file, "answered_bytes", large->answered_bytes);
+    write_number(file, "piece_bytes", large->piece_bytes);
+    write_number(file, "ends_by_immediate", large->by_immediate);
+    write_number(file, "ends_by_message", large->by_message);
+    write_number(file, "registrations", large->registrations);
+    write_number(file, "registered_bytes_max", large->registered_bytes_max);
+    write_number(file, "refused", large->refused);
+    fprintf(file, "}");
+}
+
 static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
 {
     fprintf(file, "    {\"rank\": %u, ", (unsigned) report->rank);
@@ -101,6 +115,7 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     write_number(file, "channels_failed", report->channels_failed);
     write_number(file, "connects_refused", report->connects_refused);
     write_number(file, "connects_crossed", report->connects_crossed);
+    write_large(file, &report->large);
     fprintf(file, ",\n     \"channels\": [");
     for (uint32_t i = 0; i < report->channel_count; i++) {
         fprintf(file, "%s\n", i ? "," : "");
@@ -139,6 +154,7 @@ static void write_totals(FILE * file, const MPIDI_BUFENLARGE_totals_t * totals)
     write_number(file, "channels_failed", totals->channels_failed);
     write_number(file, "connects_refused", totals->connects_refused);
     write_number(file, "connects_crossed", totals->connects_crossed);
+    write_large(file, &totals->large);
     fprintf(file, "}\n");
 }
 
