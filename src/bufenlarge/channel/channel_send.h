@@ -235,7 +235,6 @@ Rendezvous<Channel<PortT>>& Channel<PortT>::rendezvous() {
   return *rendezvous_;
 }
 
-// What cannot be registered is exposed all the same, and goes through the ring.
 template <class PortT>
 Status Channel<PortT>::expose(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
   if (failed()) return failure_;
@@ -244,7 +243,6 @@ Status Channel<PortT>::expose(std::span<const iovec> segments, void* cookie, std
   exposure.memory = UserMemory<PortT>(segments);
   exposure.cookie = cookie;
   exposure.peer = peer_;
-  if (!exposure.memory.register_all(core_.port, MemoryUse::kSource)) ++core_.rendezvous.refused;
   name = core_.exposures.add(std::move(exposure));
   return name != 0 ? Status::kOk : Status::kMemoryError;
 }

@@ -14,12 +14,13 @@ namespace bufenlarge {
 
 template <class Port>
 struct Exposure {
-  UserMemory<Port> memory;
+  UserMemory<Port> memory;     // registered when it is first asked for
   void* cookie = nullptr;      // the upper layer's
   std::uint32_t peer = 0;      // who may read it
   std::uint32_t answers = 0;   // requests not answered to their end
   std::uint32_t writes = 0;    // posted and not complete
   bool released = false;       // the peer needs it no more
+  bool in_pieces = false;      // it could not be registered
 
   [[nodiscard]] bool done() const { return released && answers == 0 && writes == 0; }
 };

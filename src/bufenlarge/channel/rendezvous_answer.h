@@ -80,12 +80,27 @@ bool Rendezvous<ChannelT>::service() {
   return asks || !answers_.empty();
 }
 
+// Registers what is to be read, as late as it is asked for. False when that has to wait.
+template <class ChannelT>
+bool Rendezvous<ChannelT>::pin_sources(ReadAnswer& answer) {
+  auto& core = channel_.core_;
+  for (const ReadSource& source : answer.sources()) {
+    auto& exposure = *core.exposures.find(source.exposure, channel_.peer_);
+    if (!answer.in_pieces() && !exposure.in_pieces && !exposure.memory.registered()) {
+      const Pinning pinning = exposure.memory.register_all(core.port, MemoryUse::kSource, core.sources);
+      if (pinning == Pinning::kWait) return false;
+      exposure.in_pieces = pinning == Pinning::kRefused;
+      if (exposure.in_pieces) ++core.rendezvous.refused;
+    }
+    if (exposure.in_pieces) answer.use_pieces();
+  }
+  return true;
+}
+
 // Sends what can go of the answer; true when that was all.
 template <class ChannelT>
 bool Rendezvous<ChannelT>::answer(ReadAnswer& answer) {
-  for (const ReadSource& source : answer.sources()) {
-    if (!channel_.core_.exposures.find(source.exposure, channel_.peer_)->memory.registered()) answer.use_pieces();
-  }
+  if (!pin_sources(answer)) return false;
   while (!answer.done()) {
     if (!(answer.in_pieces() ? stage_piece(answer) : write_next(answer))) return false;
   }
