@@ -14,7 +14,8 @@ template <class ChannelT>
 bool Rendezvous<ChannelT>::exposed(const ReadRequestParts& parts) const {
   for (const ReadSource& source : parts.sources) {
     const auto* exposure = channel_.core_.exposures.find(source.exposure, channel_.peer_);
-    if (exposure == nullptr || exposure->released) return false;
+    const bool releases = (parts.head.flags & kReadLast) != 0;
+    if (exposure == nullptr || exposure->released || (releases && exposure->peer == kAnyPeer)) return false;
     const std::uint64_t bytes = exposure->memory.bytes();
     if (source.offset > bytes || source.bytes > bytes - source.offset) return false;
   }
@@ -52,7 +53,9 @@ void Rendezvous<ChannelT>::drop_if_done(std::uint32_t name) {
   auto* exposure = core.exposures.find(name, channel_.peer_);
   if (exposure == nullptr || !exposure->done()) return;
   void* cookie = exposure->cookie;
+  const bool shared = exposure->peer == kAnyPeer;
   core.exposures.remove(name);  // its registrations too
+  if (shared) return;
   core.upper.released(core.upper.user, channel_.peer_, cookie, Status::kOk);
 }
 

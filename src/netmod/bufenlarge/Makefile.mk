@@ -12,6 +12,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pre.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
@@ -29,7 +30,8 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_window.c
 
 errnames_txt_files += src/mpid/ch4/netmod/bufenlarge/errnames.txt
 

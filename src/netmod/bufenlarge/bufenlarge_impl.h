@@ -184,6 +184,19 @@ void MPIDI_BUFENLARGE_data_end(MPIDI_BUFENLARGE_data_t * data);
 int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
                                   uint32_t attr, MPIR_Request ** rreq_p);
 
+/* The cookie of every read begins with what its end calls, once. */
+typedef struct MPIDI_BUFENLARGE_read {
+    void (*done) (MPIDI_BUFENLARGE_vci_t * vci, struct MPIDI_BUFENLARGE_read * read,
+                  bufenlarge_status_t status);
+} MPIDI_BUFENLARGE_read_t;
+
+/* bufenlarge_window.c */
+int MPIDI_BUFENLARGE_window_open(MPIR_Win * win);
+void MPIDI_BUFENLARGE_window_close(MPIR_Win * win);
+int MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                         int target_rank, MPI_Aint target_disp, int target_count,
+                         MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
+
 /* bufenlarge_large.c */
 bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                  size_t data_bytes);

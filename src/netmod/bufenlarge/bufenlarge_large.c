@@ -25,6 +25,7 @@ typedef struct {
 
 /* A message whose data is at the peer. */
 typedef struct MPIDI_BUFENLARGE_incoming {
+    MPIDI_BUFENLARGE_read_t read;
     MPIR_Request *rreq;
     MPIDI_BUFENLARGE_peer_t *peer;
     uint32_t exposure;
@@ -156,6 +157,15 @@ static void incoming_end(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
     MPID_Request_complete(rreq);
 }
 
+static void incoming_done(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_read_t * read,
+                          bufenlarge_status_t status)
+{
+    incoming_t *incoming = (incoming_t *) read;
+    if (status != BUFENLARGE_OK)
+        incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(incoming->peer);
+    incoming_end(vci, incoming);
+}
+
 /* Lets the library read into these segments; none: into the piece callback. Zero bytes: the data is not wanted. */
 static void incoming_read(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming,
                           const struct iovec *iov, int segments, uint64_t bytes)
@@ -255,6 +265,7 @@ const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_
         MPL_free(incoming);
         return text;
     }
+    incoming->read.done = incoming_done;
     incoming->peer = peer;
     incoming->exposure = wire->exposure;
     incoming->bytes = wire->data_bytes;
@@ -294,8 +305,6 @@ void MPIDI_BUFENLARGE_piece(void *user, uint32_t peer, void *cookie, const void 
 /* The library's read_done callback. */
 void MPIDI_BUFENLARGE_read_done(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status)
 {
-    incoming_t *incoming = cookie;
-    if (status != BUFENLARGE_OK)
-        incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(incoming->peer);
-    incoming_end(user, incoming);
+    MPIDI_BUFENLARGE_read_t *read = cookie;
+    read->done(user, read, status);
 }
