@@ -6,6 +6,7 @@
 
 programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
     collectives_v collectives_neighbor onesided onesided_atomic threads starve partitioned comms)
+large_programs=(large large_types large_memory large_onesided)
 settings=(default slots100 three off one-slot whole threshold shm mixed)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
@@ -81,11 +82,34 @@ quick_cases() {
         done
         program_case collectives "$setting" 4 bytes=8200
     done
+    # What is read without a copy from 1 KiB on: every program, with data of all kinds around that size.
+    for name in "${programs[@]}"; do
+        program_case "$name" read 4
+    done
+    for name in p2p_sizes p2p_random p2p_modes datatypes onesided; do
+        program_case "$name" read-three 4
+        program_case "$name" read-one-slot 3
+    done
+    for name in p2p_sizes p2p_random datatypes collectives onesided starve; do
+        program_case "$name" copied 4
+    done
+    large_cases
     program_case stream default 4
     program_case threads one-slot 2
     program_case onesided one-slot 3
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
+}
+
+# Data that goes without a copy, from the default size on, from the smallest, and through rings.
+large_cases() {
+    local name
+    for name in "${large_programs[@]}"; do
+        program_case "$name" default 4
+        program_case "$name" read 2
+        program_case "$name" read-three 4
+        program_case "$name" copied 2
+    done
 }
 
 full_cases() {

@@ -233,15 +233,29 @@ static const char *read_in_pieces(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * inc
     return text;
 }
 
+/* Asked before MPICH is asked for segments, which it cannot tell of a noncontiguous type without data. */
+static bool has_room(MPIR_Request * rreq)
+{
+    MPI_Aint room = 1;
+    if (MPIDIG_REQUEST(rreq, req->recv_async).recv_type == MPIDIG_RECV_DATATYPE)
+        MPIDI_Datatype_check_size(MPIDIG_REQUEST(rreq, datatype), MPIDIG_REQUEST(rreq, count),
+                                  room);
+    return room > 0;
+}
+
 /* It is known where the data is to go. Returns what is wrong with the message. */
 static const char *start(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
 {
     MPIR_Request *rreq = incoming->rreq;
-    const MPI_Aint segments = MPIDIG_get_recv_iov_count(rreq);
     const bool device = MPIDIG_REQUEST(rreq, req->recv_async).is_device_buffer;
 
     if ((uint64_t) MPIDIG_recv_in_data_sz(rreq) != incoming->bytes)
         return "it sent a message whose sizes contradict each other";
+    if (!has_room(rreq)) {
+        incoming_read(vci, incoming, NULL, 0, 0);
+        return NULL;
+    }
+    const MPI_Aint segments = MPIDIG_get_recv_iov_count(rreq);
     if (device || (segments > 1 && !is_dense(segments, (size_t) incoming->bytes)))
         return read_in_pieces(vci, incoming);
     read_in_place(vci, incoming);
