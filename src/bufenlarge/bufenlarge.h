@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* Version of the wire (docs/wire-protocol.md). Peers of another version are refused. */
-#define BUFENLARGE_WIRE_VERSION 2
+#define BUFENLARGE_WIRE_VERSION 3
 
 /* Bytes of an address card; every card has this size, so that cards can be kept in one array. */
 #define BUFENLARGE_CARD_BYTES 16

@@ -164,6 +164,12 @@ static const char *take_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive
         receive->header_have += part;
         *data_p += part;
         *bytes_p -= part;
+        if (receive->header_have == sizeof(receive->header.wire)
+            && receive->header.wire.kind == MPIDI_BUFENLARGE_KIND_EAGER) {
+            const char *text = MPIDI_BUFENLARGE_eager_expand(&receive->header, &receive->header_have);
+            if (text != NULL)
+                return text;
+        }
     }
 }
 
@@ -294,16 +300,25 @@ void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_
                               unsigned marks)
 {
     const MPIDI_BUFENLARGE_wire_t *wire = data;
-    if (unlikely(marks != (BUFENLARGE_FIRST | BUFENLARGE_LAST) || bytes < sizeof(*wire)
-                 || wire->kind != MPIDI_BUFENLARGE_KIND_AM)) {
+    const MPIDI_BUFENLARGE_eager_t *eager = data;
+    const char *rest = (const char *) (wire + 1);
+    const size_t rest_bytes = bytes - sizeof(*wire);
+    const char *text = "it sent a message whose sizes contradict each other";
+
+    if (unlikely(marks != (BUFENLARGE_FIRST | BUFENLARGE_LAST) || bytes < sizeof(*wire))) {
         receive_piece(user, peer, data, bytes, marks);
         return;
     }
-    const char *am_hdr = (const char *) (wire + 1);
-    const size_t rest = bytes - sizeof(*wire);
-    const char *text = "it sent a message whose sizes contradict each other";
-    if (likely(wire->am_hdr_bytes <= rest && wire->data_bytes == rest - wire->am_hdr_bytes))
-        text = dispatch(user, wire, am_hdr, am_hdr + wire->am_hdr_bytes);
+    if (likely(eager->kind == MPIDI_BUFENLARGE_KIND_EAGER)) {
+        if (likely(eager->data_bytes == rest_bytes))
+            text = MPIDI_BUFENLARGE_eager_deliver(user, eager, rest);
+    } else if (unlikely(wire->kind != MPIDI_BUFENLARGE_KIND_AM)) {
+        receive_piece(user, peer, data, bytes, marks);
+        return;
+    } else if (likely(wire->am_hdr_bytes <= rest_bytes
+                      && wire->data_bytes == rest_bytes - wire->am_hdr_bytes)) {
+        text = dispatch(user, wire, rest, rest + wire->am_hdr_bytes);
+    }
     if (unlikely(text != NULL))
         MPIDI_BUFENLARGE_peer_lost(user, peer, BUFENLARGE_ERR_PROTOCOL, text);
 }

@@ -40,14 +40,13 @@ MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPI
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_try_send(bufenlarge_channel_t * channel,
                                                         MPIDI_BUFENLARGE_send_t * send)
 {
-    const size_t data_bytes = (size_t) send->header->wire.data_bytes;
     struct iovec iov[2];
     iov[0].iov_base = (void *) send->header;
     iov[0].iov_len = send->header_bytes;
     iov[1].iov_base = (void *) send->data;
-    iov[1].iov_len = data_bytes;
-    send->status = bufenlarge_channel_send(channel, iov, data_bytes ? 2 : 1, 0, &send->sent);
-    return send->status == BUFENLARGE_OK && send->sent == send->header_bytes + data_bytes;
+    iov[1].iov_len = send->data_bytes;
+    send->status = bufenlarge_channel_send(channel, iov, send->data_bytes ? 2 : 1, 0, &send->sent);
+    return send->status == BUFENLARGE_OK && send->sent == send->header_bytes + send->data_bytes;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, int handler_id,
@@ -55,7 +54,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
                                                   int src_vci, int dst_vci)
 {
     MPIDI_BUFENLARGE_header_t header;
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.status = BUFENLARGE_OK };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id };
     int mpi_errno = MPI_SUCCESS;
     MPIR_FUNC_ENTER;
 
@@ -75,7 +74,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
                                                MPIR_Request * sreq)
 {
     MPIDI_BUFENLARGE_header_t header;
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.data = data,.sreq = sreq };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id,.data = data,.sreq = sreq };
     int mpi_errno = MPI_SUCCESS, contig;
     size_t data_bytes;
     MPI_Aint true_lb;
@@ -86,6 +85,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_bytes, true_lb);
     send.header_bytes =
         MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, data_bytes);
+    send.data_bytes = data_bytes;
     MPIR_GPU_query_pointer_attr(data, &attr);
     if (unlikely((!contig || attr.type == MPL_GPU_POINTER_DEV) && data_bytes > 0)) {
         mpi_errno = MPIDI_BUFENLARGE_send_packed(comm, rank, &send, count, datatype);
