@@ -9,7 +9,7 @@
  * bufenlarge_context_progress() hands each slot's payload to its deliver callback, in order.
  *
  * Large data need not take that way: what one side exposes the other reads, by RDMA writes from user memory to
- * user memory (seed 004; docs/wire-protocol.md, section 9).
+ * user memory (seed 004; docs/wire-protocol.md, section 10).
  *
  * Rules that hold for every function here
  *  - Nothing waits, nothing throws, nothing starts a thread.

@@ -22,6 +22,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_backlog.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_collect.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_dynproc.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \

@@ -77,14 +77,13 @@ static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return (size_t) got == data_bytes ? (int) segments : -1;
 }
 
-/* Exposes the data and sends what remains of the message. may_expose() was true. */
+/* Exposes the data and sends what remains of the message; `wire` begins its header. may_expose() was true. */
 int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
-                                const void *buf, MPI_Aint count, MPI_Datatype datatype)
+                                MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count, MPI_Datatype datatype)
 {
     int mpi_errno = MPI_SUCCESS;
     struct iovec iov[SEGMENTS_MAX];
     MPIDI_BUFENLARGE_peer_t *peer;
-    MPIDI_BUFENLARGE_wire_t *wire = &send->header->wire;
     MPIR_FUNC_ENTER;
 
     mpi_errno = MPIDI_BUFENLARGE_reachable_peer(comm, rank, send, &peer);

@@ -25,6 +25,12 @@ std::vector<unsigned> bytes_of(const Thing& thing) {
 
 using Numbers = std::vector<unsigned>;
 
+TEST_CASE("a lap that is counted gives the commit words of its number", "[wire]") {
+  Lap lap;
+  for (std::uint64_t number = 0; number < 600; ++number, lap.next())
+    REQUIRE(lap.commit_word(16 * number + 3) == commit_word(16 * number + 3, number));
+}
+
 TEST_CASE("the wire version is 3", "[wire]") { CHECK(kWireVersion == 3); }
 
 TEST_CASE("a slot ends with check, grant, bytes, kind, marks, epoch and commit word", "[wire]") {
