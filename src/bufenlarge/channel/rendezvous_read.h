@@ -16,6 +16,7 @@ void Rendezvous<ChannelT>::read(const ReadOrder& order) {
   read.order = order;
   read.memory = UserMemory<Port>(order.to);
   read.order.to = {};
+  asks_ = true;
 }
 
 // Registers the destination as late as the data is asked for, so that pinned memory is bounded by what is under
