@@ -50,9 +50,17 @@ class Process {
     std::string text;
   };
 
+  // The end of a read or of an exposure.
+  struct End {
+    std::uint32_t peer;
+    void* cookie;
+    bufenlarge_status_t status;
+  };
+
   Process(const KnobTexts& knobs, std::uint32_t rank_in, std::uint32_t size, std::uint64_t job_key) : rank(rank_in) {
     const Options options = make_options(knobs);
-    const bufenlarge_context_config_t config{options.get(), rank, size, job_key, &deliver, &failed, this, nullptr, nullptr, nullptr};
+    const bufenlarge_context_config_t config{options.get(), rank, size, job_key, &deliver, &failed, this,
+                                             &read_done,    &piece, &release};
     char message[BUFENLARGE_MESSAGE_BYTES] = "";
     bufenlarge_context_t* opened = nullptr;
     const auto status = bufenlarge_context_open(&config, &opened, message, sizeof message);
@@ -91,6 +99,9 @@ class Process {
   Bytes card = Bytes(BUFENLARGE_CARD_BYTES);
   std::map<std::uint32_t, std::vector<Bytes>> messages;  // whole ones, by peer
   std::vector<Failure> failures;
+  std::vector<End> reads;
+  std::vector<End> releases;
+  std::map<void*, Bytes> handed_up;  // of reads without a destination, by cookie
   bufenlarge_status_t last_status = BUFENLARGE_OK;
 
   void close() { context_.reset(); }
@@ -106,6 +117,18 @@ class Process {
   }
   static void failed(void* user, uint32_t peer, bufenlarge_status_t status, const char* message) {
     static_cast<Process*>(user)->failures.push_back({peer, status, message});
+  }
+
+  static void read_done(void* user, uint32_t peer, void* cookie, bufenlarge_status_t status) {
+    static_cast<Process*>(user)->reads.push_back({peer, cookie, status});
+  }
+  static void release(void* user, uint32_t peer, void* cookie, bufenlarge_status_t status) {
+    static_cast<Process*>(user)->releases.push_back({peer, cookie, status});
+  }
+  static void piece(void* user, uint32_t, void* cookie, const void* data, size_t bytes) {
+    Bytes& all = static_cast<Process*>(user)->handed_up[cookie];
+    const auto* from = static_cast<const std::byte*>(data);
+    all.insert(all.end(), from, from + bytes);
   }
 
   std::unique_ptr<bufenlarge_context_t, ContextDeleter> context_;

@@ -97,5 +97,34 @@ TEST_CASE("keys are never used again", "[memory_region][E7]") {
   CHECK(port.registrations().deregistrations == 1000);
 }
 
+TEST_CASE("keys that come round skip those that are in use", "[memory_region][R1]") {
+  const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
+  fid_fabric* opened = nullptr;
+  REQUIRE(fi_fabric(info->fabric_attr, &opened, nullptr) == 0);
+  const FabricFid fabric(opened);
+  fid_domain* of_it = nullptr;
+  REQUIRE(fi_domain(opened, info.get(), &of_it, nullptr) == 0);
+  const DomainFid domain(of_it);
+  MemoryRegion::Domain regions{domain.get(), 1};
+  RegistrationCounters counters;
+  std::vector<std::byte> user(5000);
+  {
+    std::set<std::uint32_t> keys;
+    std::vector<MemoryRegion> held;
+    for (unsigned n = 0; n < 3; ++n) held.emplace_back(regions, user.data() + n, 100, FI_REMOTE_WRITE, counters);
+    regions.next_key = UINT32_MAX;
+    for (unsigned n = 0; n < 3; ++n) held.emplace_back(regions, user.data() + n, 100, FI_WRITE, counters);
+    for (const MemoryRegion& one : held) {
+      REQUIRE(one.bytes() == 100);
+      CHECK(keys.insert(one.remote_key()).second);
+    }
+    CHECK(keys.contains(UINT32_MAX));
+    CHECK(counters.bytes == 600);
+  }
+  CHECK(counters.bytes == 0);
+  CHECK(counters.deregistrations == 6);
+  user.assign(5000, std::byte{1});  // it is still there
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

@@ -5,7 +5,8 @@
 // one that lay there was read; nothing is written into memory that was not confirmed or is closed;
 // each doorbell finds a receive posted for it; each reader is rung for, and given checks, as it asked;
 // memory that a posted write reads is neither changed nor freed; everything drains; what grew had to; the
-// registered bytes are those of the rings in use; every region is given back.
+// registered bytes are those of the rings in use; every region is given back. Of reads: data goes only where the
+// request at hand says, its end is told once and when all is placed, and what was given back is left alone.
 #include <catch2/catch.hpp>
 #include <initializer_list>
 
@@ -80,7 +81,8 @@ TEST_CASE("the other channels finish while one waits for its acknowledgement", "
 
 TEST_CASE("the death of a process is told once and harms nobody else", "[sim]") {
   hold(SimKind::kDeath, 300,
-       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(doorbells)});
+       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(doorbells),
+        BUFENLARGE_COUNT(reads_lost)});
 }
 
 TEST_CASE("rings of one slot and slots of the smallest size lose nothing", "[sim][E2]") {
@@ -92,4 +94,11 @@ TEST_CASE("rings of one slot and slots of the smallest size lose nothing", "[sim
 TEST_CASE("what was written before a process closed its context arrives", "[sim]") {
   hold(SimKind::kLeave, 200,
        {BUFENLARGE_COUNT(messages), BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(doorbells_after_loss)});
+}
+
+TEST_CASE("what is read is what was exposed, and memory changes hands when it is told", "[sim][R1][R2][R3][R4]") {
+  hold(SimKind::kReads, 500,
+       {BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(bytes_read), BUFENLARGE_COUNT(data_writes), BUFENLARGE_COUNT(ends),
+        BUFENLARGE_COUNT(read_pieces), BUFENLARGE_COUNT(pieces_handed_up), BUFENLARGE_COUNT(registrations_refused),
+        BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes)});
 }

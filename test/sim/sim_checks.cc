@@ -25,9 +25,11 @@ void SimWorld::check_end() {
       if (!lost(other)) check_direction(*peer, *peers_[other]);
     }
     check_memory(*peer);
+    check_reads(*peer);
     check_failures(*peer);
   }
   check_stall();
+  reads_.check_end();
 }
 
 // Rings of a channel are there from its first attempt on, of the sizes its phases say.
@@ -60,9 +62,11 @@ void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
     fabric_.violate(which + "the two sides are in different phases");
   if (!from->enlarge_sender().steady()) fabric_.violate(which + "at rest, but not steady");
   const bool refused = from->sent().refused != 0;
-  if (refused ? from->send_phase() >= flow.phase_needed : from->send_phase() != flow.phase_needed)
-    fabric_.violate(which + "in phase " + std::to_string(from->send_phase()) + ", needed " +
-                    std::to_string(flow.phase_needed));
+  const bool pieces = fabric_.read_pieces.contains({sender.rank(), receiver.rank()});
+  const std::uint8_t needed =
+      pieces && config_.channel.enlargement ? config_.channel.phases.last() : flow.phase_needed;
+  if (refused ? from->send_phase() >= needed : from->send_phase() != needed)
+    fabric_.violate(which + "in phase " + std::to_string(from->send_phase()) + ", needed " + std::to_string(needed));
   check_counters(sender, receiver, flow);
 }
 
@@ -98,6 +102,16 @@ void SimWorld::check_memory(const SimPeer& peer) {
   if (control > ControlSlab<SimPort>::kPageBytes || (control == 0 && rings != 0))
     fabric_.violate("rank " + std::to_string(peer.rank()) + ": " + std::to_string(control) +
                     " registered bytes belong to none of " + std::to_string(channels) + " channels");
+}
+
+// Of what was exposed and read nothing is left over.
+void SimWorld::check_reads(const SimPeer& peer) {
+  const std::string who = "rank " + std::to_string(peer.rank()) + ": ";
+  const std::size_t exposed = peer.context()->core().exposures.size();
+  if (config_.death) return;  // what a process exposed that died before it connected stays
+  if (exposed != 0) fabric_.violate(who + std::to_string(exposed) + " exposures are left over");
+  const std::size_t bytes = peer.port().memory().user_bytes();
+  if (bytes != 0) fabric_.violate(who + std::to_string(bytes) + " bytes of the user are left registered");
 }
 
 void SimWorld::check_failures(const SimPeer& peer) {

@@ -221,7 +221,7 @@ void Draw::messages() {
     grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400) &&
                !poor(static_cast<std::uint32_t>(i / config_.peers));
   if (is(SimKind::kStall)) grows[1] = true;
-  const std::uint32_t count = random_.between(10, is(SimKind::kTight) ? 60 : 120);
+  const std::uint32_t count = random_.between(10, is(SimKind::kTight) ? 60 : is(SimKind::kReads) ? 20 : 120);
   const std::uint32_t spread_us = one_of({0, 100, 3000});
   std::uint32_t bytes = 0;
   for (std::uint32_t i = 0; i < count && bytes < kSeedBytes; ++i) {
@@ -259,7 +259,11 @@ const char* arrival_name(Arrival arrival) {
   return "";
 }
 
-SimConfig draw_config(std::uint64_t seed, SimKind kind) { return Draw(seed, kind).make(seed); }
+SimConfig draw_config(std::uint64_t seed, SimKind kind) {
+  SimConfig config = Draw(seed, kind).make(seed);
+  draw_reads(config, kind);
+  return config;
+}
 
 std::string describe(const SimConfig& config) {
   std::string text = std::to_string(config.peers) + " processes, " + arrival_name(config.arrival) +
@@ -275,7 +279,8 @@ std::string describe(const SimConfig& config) {
     text += " " + std::to_string(phase.slots) + "x" + std::to_string(phase.slot_bytes) + "(" +
             std::to_string(phase.threshold_bytes) + ")";
   }
-  return text + ", " + std::to_string(config.plan.size()) + " messages";
+  return text + ", " + std::to_string(config.plan.size()) + " messages, " + std::to_string(config.reads.size()) +
+         " reads";
 }
 
 }  // namespace bufenlarge::sim

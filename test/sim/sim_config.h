@@ -23,6 +23,22 @@ struct SimMessagePlan {
   std::vector<std::vector<std::uint32_t>> chunks;
 };
 
+// Memory that one process exposes to another, which reads it in parts.
+struct SimReadPlan {
+  struct Part {
+    std::uint64_t offset = 0;
+    std::vector<std::uint32_t> segments;
+    bool handed_up = false;  // no destination
+  };
+  std::uint32_t source = 0;
+  std::uint32_t reader = 0;
+  std::uint64_t start_us = 0;
+  std::vector<std::uint32_t> segments;
+  std::vector<Part> parts;
+  std::uint32_t gap = 0;  // bytes between segments
+  bool by_flag = true;    // the last part releases it; else a request of its own
+};
+
 struct SimDeath {
   std::uint32_t rank = 0;
   std::uint64_t at_us = 0;
@@ -41,6 +57,7 @@ struct SimConfig {
   std::uint32_t poll_entries_max = 16;
   bool virtual_addresses = false;
   std::vector<SimMessagePlan> plan;
+  std::vector<SimReadPlan> reads;
   std::uint32_t answers_max = 0;               // messages sent from inside of the deliver callback
   std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register in one piece
   std::optional<SimDeath> death;
@@ -63,9 +80,12 @@ enum class SimKind : std::uint8_t {
   kDeath,        // a process dies
   kTight,        // one slot, smallest slots
   kLeave,        // processes close one after the other
+  kReads,        // large data above all
 };
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
+// The large data of a world that has all the rest (sim_config_reads.cc).
+void draw_reads(SimConfig& config, SimKind kind);
 
 // As stories name it: ordered, unordered, doorbell, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);

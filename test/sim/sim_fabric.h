@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ struct SimFabric {
   std::vector<std::unique_ptr<SimEndpoint>> endpoints;
   // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> read_pieces;  // from, to: some went there
   std::string violation;
   bool moved = false;  // something happened since the world last looked
 };

@@ -115,7 +115,7 @@ class SimEndpoint {
   };
 
   void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key,
-             WriteUse use);
+             WriteUse use, std::uint32_t sequence);
   void note(WriteKind kind, std::span<const std::byte> data);
   void plan(Write& write);
   void cut(Write& write);

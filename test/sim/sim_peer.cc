@@ -43,7 +43,7 @@ SimPeer::SimPeer(World& world, std::uint32_t rank)
   if (rank < config.block_bytes_max.size()) port_.memory().set_block_bytes_max(config.block_bytes_max[rank]);
   world.fabric.ports.push_back(&port_);
   context_ = std::make_unique<Context>(port_, config.channel, rank, config.peers, kJobKey,
-                                       UpperLayer{deliver_up, failed_up, this});
+                                       UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up});
   context_->set_cards(cards(config.peers));
 }
 
@@ -140,6 +140,24 @@ void SimPeer::failed_up(void* user, std::uint32_t peer, Status status, const cha
   static_cast<SimPeer*>(user)->failed(peer, status, message);
 }
 
+void SimPeer::read_done_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+  auto& self = *static_cast<SimPeer*>(user);
+  self.world_.reads->read_done(self.rank_, peer, *static_cast<SimRead::Part*>(cookie), status, self.world_.gone[peer]);
+  self.world_.beside(self.rank_);
+}
+
+void SimPeer::piece_up(void* user, std::uint32_t, void* cookie, const void* data, std::size_t bytes) {
+  auto& self = *static_cast<SimPeer*>(user);
+  self.world_.beside(self.rank_);
+  self.world_.reads->piece(*static_cast<SimRead::Part*>(cookie), static_cast<const std::byte*>(data), bytes);
+}
+
+void SimPeer::released_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+  auto& self = *static_cast<SimPeer*>(user);
+  self.world_.reads->released(self.rank_, peer, *static_cast<SimRead*>(cookie), status, self.world_.gone[peer]);
+  self.world_.beside(self.rank_);
+}
+
 void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t bytes, unsigned marks) {
   SimFabric& fabric = world_.fabric;
   SimFlow& flow = flow_from(peer);
@@ -202,6 +220,7 @@ void SimPeer::turn() {
     paused_until_us_ = fabric.clock.now_us() + fabric.random.below(fabric.faults.pause_us_max + 1);
     return;
   }
+  world_.reads->order(rank_);
   context_->progress();
   for (std::uint32_t to = 0; to < world_.config.peers; ++to) {
     if (to == rank_) continue;

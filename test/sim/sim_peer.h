@@ -18,6 +18,7 @@
 #include "channel/context.h"
 #include "sim/sim_config.h"
 #include "sim/sim_port.h"
+#include "sim/sim_reads.h"
 
 namespace bufenlarge {
 
@@ -68,6 +69,7 @@ class SimPeer {
     std::function<void(std::uint32_t rank)> beside;  // lets the others run while `rank` is called back
     std::uint32_t messages = 0;
     std::vector<bool> gone;  // by rank: died, or closed its context
+    SimReads* reads = nullptr;
   };
 
   SimPeer(World& world, std::uint32_t rank);
@@ -78,6 +80,10 @@ class SimPeer {
   // One turn: progress, and what waits is tried again.
   void turn();
   void put(std::uint32_t to, std::vector<std::vector<std::uint32_t>> chunks);
+  [[nodiscard]] Status expose(std::uint32_t to, std::span<const iovec> segments, SimRead* read, std::uint32_t& name) {
+    return context_->channel(to)->expose(segments, read, name);
+  }
+  [[nodiscard]] Status read(std::uint32_t of, const ReadOrder& order) { return context_->channel(of)->read(order); }
   void die();
   void leave();
 
@@ -106,6 +112,9 @@ class SimPeer {
 
   static void deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks);
   static void failed_up(void* user, std::uint32_t peer, Status status, const char* message);
+  static void read_done_up(void* user, std::uint32_t peer, void* cookie, Status status);
+  static void piece_up(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes);
+  static void released_up(void* user, std::uint32_t peer, void* cookie, Status status);
   void deliver(std::uint32_t peer, const std::byte* data, std::size_t bytes, unsigned marks);
   void failed(std::uint32_t peer, Status status, const char* message);
   void answer();

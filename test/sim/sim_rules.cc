@@ -89,6 +89,8 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
   if (address < ring_.address || end > std::uint64_t{ring_.stride} * ring_.slots || end % ring_.stride != 0)
     return "write of slots that does not end with a slot of the ring";
   first_ = next_;
+  requests_.clear();
+  pieces_ = 0;
   bool large = false;
   for (std::uint64_t index = begin / ring_.stride; index < end / ring_.stride; ++index) {
     const std::byte* slot_end = data.data() + ((index + 1) * ring_.stride - begin);
@@ -96,6 +98,8 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     const std::string broken = check_slot(slot_end, index, marked, reader);
     if (!broken.empty()) return broken;
     const auto slot = data.first(static_cast<std::size_t>(slot_end - data.data()));
+    const std::string broken_read = check_read_slot(trailer_before(slot), slot_end);
+    if (!broken_read.empty()) return broken_read;
     large |= trailer_before(slot).bytes > kCheckedBytesMax;
     const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !rung);
     if (needs_check && !check_holds(slot))

@@ -9,12 +9,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "channel/port.h"
+#include "protocol/read_request.h"
 #include "protocol/ring_consumer.h"
 #include "protocol/wire.h"
 
@@ -35,6 +38,16 @@ class SimRules {
   [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
                                         std::span<const std::byte> data, bool rung,
                                         Arrival asked, const RingConsumer* reader);
+
+  // The same of a write of data: it answers the oldest request that is not answered, at the next of its bytes;
+  // only pieces may wait meanwhile.
+  [[nodiscard]] std::string check_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
+                                       std::uint32_t sequence);
+  // The peer has sent these requests.
+  void asked(std::span<const ReadRequestParts> requests);
+  // Those in the last write of slots.
+  [[nodiscard]] const std::vector<ReadRequestParts>& requests() const { return requests_; }
+  [[nodiscard]] std::uint32_t pieces() const { return pieces_; }
 
   // Positions of the last write check_slots() let pass.
   [[nodiscard]] std::uint64_t first() const { return first_; }
@@ -61,7 +74,21 @@ class SimRules {
   [[nodiscard]] std::string check_slot(const std::byte* end, std::uint64_t index, bool marked,
                                        const RingConsumer* reader);
 
+  struct Answer {
+    ReadRequestParts request;
+    std::uint64_t done = 0;
+    std::size_t segment = 0;       // of the destinations
+    std::uint32_t in_segment = 0;  // bytes
+    bool pieces = false;           // it began so
+  };
+
+  [[nodiscard]] std::string check_read_slot(const SlotTrailer& trailer, const std::byte* end);
+  [[nodiscard]] std::string check_piece(std::span<const std::byte> payload, bool last);
+
   Ring ring_;
+  std::deque<Answer> answers_;             // due to the peer, oldest first
+  std::vector<ReadRequestParts> requests_; // in the last write
+  std::uint32_t pieces_ = 0;               // in the last write
   std::optional<Promise> promised_;
   std::uint64_t inbox_address_ = 0;
   std::uint64_t first_ = 0;

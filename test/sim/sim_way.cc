@@ -57,7 +57,7 @@ void SimEndpoint::cut(Write& write) {
   const auto bytes = static_cast<std::uint32_t>(write.bytes.size());
   std::vector<std::uint32_t> ends;
   const bool ack = write.kind == WriteKind::kAck;  // its fate may be to come in two pieces at least
-  if (ack || random.chance(fabric_.faults.tear)) {
+  if (ack || (bytes > 8 && random.chance(fabric_.faults.tear))) {
     const std::uint32_t unit = random.chance(500) ? 1 : 8;
     for (std::uint32_t i = random.between(1, fabric_.faults.tear_pieces_max - 1); i > 0; --i)
       ends.push_back(unit * (1 + random.below((bytes - 1) / unit)));

@@ -27,7 +27,11 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
               config.answers_max,
               [this](std::uint32_t rank) { beside(rank); },
               0,
-              std::vector<bool>(config.peers)} {
+              std::vector<bool>(config.peers)},
+      reads_(fabric_, config_, [this](std::uint32_t rank) {
+        return rank < peers_.size() && peers_[rank]->alive() ? peers_[rank].get() : nullptr;
+      }) {
+  shared_.reads = &reads_;
   strangers_left_ = config.strangers;
   fabric_.arrival = config.arrival;
   fabric_.arrival_odd = config.arrival_odd;
@@ -71,6 +75,7 @@ void SimWorld::step() {
   ++fabric_.totals.steps;
   fabric_.clock.advance(config_.in_turn ? 1 : fabric_.random.below(4));
   put_due_messages();
+  reads_.put_due();
   if (strangers_left_ != 0 && fabric_.random.chance(20)) knock();
   die_if_due();
   for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
@@ -104,6 +109,7 @@ std::uint64_t SimWorld::next_due_us() const {
     if (peer->paused_until_us() > fabric_.clock.now_us()) due = std::min(due, peer->paused_until_us());
   }
   if (put_ < config_.plan.size()) due = std::min(due, config_.start_us + config_.plan[put_].start_us);
+  due = std::min(due, reads_.next_put_us());
   if (config_.death && !dead_) due = std::min(due, config_.start_us + config_.death->at_us);
   return due;
 }
@@ -138,7 +144,7 @@ void SimWorld::die_if_due() {
 // A process leaves when it has got everything and everything it sent is on its way: nobody may miss
 // anything for that.
 void SimWorld::leave_if_done() {
-  if (put_ < config_.plan.size()) return;
+  if (put_ < config_.plan.size() || !reads_.all_put()) return;
   for (const auto& peer : peers_) {
     if (!peer->alive() || !peer->context()->idle()) continue;
     const bool busy = std::any_of(flows_.begin(), flows_.end(), [&](const auto& entry) {
@@ -146,7 +152,7 @@ void SimWorld::leave_if_done() {
       return (way.first == peer->rank() && !flow.to_send.empty()) ||
              (way.second == peer->rank() && !flow.expected.empty());
     });
-    if (!busy) peer->leave();
+    if (!busy && reads_.done_of(peer->rank())) peer->leave();
   }
 }
 
@@ -177,7 +183,7 @@ bool SimWorld::quiet() const {
 }
 
 bool SimWorld::drained() const {
-  if (put_ < config_.plan.size() || (config_.death && !dead_)) return false;
+  if (put_ < config_.plan.size() || (config_.death && !dead_) || !reads_.done()) return false;
   const bool delivered =
       std::all_of(flows_.begin(), flows_.end(), [](const auto& entry) { return entry.second.done(); });
   if (!delivered) return false;
@@ -221,6 +227,7 @@ void SimWorld::close() {
     for (std::uint32_t round = 0; ok() && round < 8 * config_.peers; ++round) step();
   }
   check_closed();
+  reads_.check_end();
 }
 
 }  // namespace bufenlarge::sim

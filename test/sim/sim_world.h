@@ -56,6 +56,7 @@ class SimWorld {
   void check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow);
   void check_memory(const SimPeer& peer);
   void check_failures(const SimPeer& peer);
+  void check_reads(const SimPeer& peer);
   void check_stall();
   void check_closed();
   void collect();
@@ -67,6 +68,7 @@ class SimWorld {
   SimFabric fabric_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
   SimPeer::World shared_;
+  SimReads reads_;  // whose memory links may still read when they close
   std::vector<std::unique_ptr<SimPeer>> peers_;
   std::size_t put_ = 0;  // messages of the plan
   std::uint64_t leap_us_ = 0;

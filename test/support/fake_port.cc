@@ -39,6 +39,14 @@ FakePort::Region::~Region() {
   };
   if (std::ranges::any_of(port_->posted_, reads) || std::ranges::any_of(port_->posted_words_, reads))
     port_->fabric.violations.push_back("memory was freed while a posted write read it");
+  for (const auto& [rank, port] : port_->fabric.ports) {
+    const auto comes = [this](const Write& write) {
+      const LinkState* to = write.link->other;
+      return write.key == memory_->key && write.link->user != nullptr && to != nullptr && to->user != nullptr;
+    };
+    if (memory_->use == MemoryUse::kDestination && std::ranges::any_of(port->withheld, comes))
+      port_->fabric.violations.push_back("memory was unregistered while a write to it was on its way");
+  }
   port_->fabric.remove(memory_->key);
 }
 

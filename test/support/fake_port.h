@@ -128,6 +128,9 @@ class FakePort {
   };
 
   explicit FakePort(FakeFabric& fabric_in) : fabric(fabric_in) {}
+  ~FakePort() {
+    std::erase_if(fabric.ports, [this](const auto& entry) { return entry.second == this; });
+  }
   FakePort(const FakePort&) = delete;
   FakePort& operator=(const FakePort&) = delete;
 

@@ -67,6 +67,9 @@ class Solo {
   }
   // A doorbell of that peer.
   void ring(std::uint32_t rank = 1) { port.ring(links_.at(rank)); }
+  // The end of an answer of that peer, whose data the test has placed.
+  void end_read(std::uint32_t sequence, std::uint32_t rank = 1) { port.end_read(links_.at(rank), sequence); }
+  void lose(std::uint32_t rank = 1) { port.lost(links_.at(rank), "the link broke"); }
   Sent send(std::initializer_list<std::size_t> sizes, std::uint32_t rank = 1, bool more = false) {
     return test::send(channel(rank), Vector(sizes).all(), more);
   }

@@ -26,11 +26,18 @@ class UpperLog {
     std::string text;
   };
 
+  // The end of a read or of an exposure.
+  struct End {
+    std::uint32_t peer;
+    void* cookie;
+    Status status;
+  };
+
   UpperLog() = default;
   UpperLog(const UpperLog&) = delete;
   UpperLog& operator=(const UpperLog&) = delete;
 
-  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this}; }
+  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this, &read_done, &read_piece, &release}; }
 
   // The pieces that came since the last call.
   [[nodiscard]] std::vector<Piece> take() { return std::exchange(pieces, {}); }
@@ -38,7 +45,12 @@ class UpperLog {
   std::vector<Piece> pieces;
   std::map<std::uint32_t, std::vector<Bytes>> messages;  // whole ones, by peer
   std::vector<Failure> failures;
+  std::vector<End> reads;
+  std::vector<End> releases;
+  std::map<void*, Bytes> handed_up;  // of reads without a destination, by cookie
   std::function<void(const Piece&)> on_piece;
+  std::function<void(const End&)> on_read;
+  std::function<void(const End&)> on_release;
   std::function<void(const Failure&)> on_failure;
 
  private:
@@ -52,6 +64,21 @@ class UpperLog {
     open.insert(open.end(), piece.bytes.begin(), piece.bytes.end());
     if ((marks & kMarkLast) != 0) self->messages[peer].push_back(open);
     if (self->on_piece) self->on_piece(piece);
+  }
+  static void read_done(void* user, std::uint32_t peer, void* cookie, Status status) {
+    auto* self = static_cast<UpperLog*>(user);
+    self->reads.push_back({peer, cookie, status});
+    if (self->on_read) self->on_read({peer, cookie, status});
+  }
+  static void read_piece(void* user, std::uint32_t, void* cookie, const void* data, std::size_t bytes) {
+    Bytes& all = static_cast<UpperLog*>(user)->handed_up[cookie];
+    const auto* from = static_cast<const std::byte*>(data);
+    all.insert(all.end(), from, from + bytes);
+  }
+  static void release(void* user, std::uint32_t peer, void* cookie, Status status) {
+    auto* self = static_cast<UpperLog*>(user);
+    self->releases.push_back({peer, cookie, status});
+    if (self->on_release) self->on_release({peer, cookie, status});
   }
   static void failed(void* user, std::uint32_t peer, Status status, const char* message) {
     auto* self = static_cast<UpperLog*>(user);

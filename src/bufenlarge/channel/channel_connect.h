@@ -48,8 +48,9 @@ void Channel<PortT>::list_rung() {
 template <class PortT>
 bool Channel<PortT>::service(std::uint64_t now_us) {
   if (release_due_) release();
-  // Doorbells rung before the loss are in the completion queue.
-  if (loss_due_ && (!has_doorbells(core_.port.arrival()) || core_.port_drained)) lose();
+  // Doorbells and ends of answers from before the loss are in the completion queue.
+  const bool has_completions = has_doorbells(core_.port.arrival()) || rendezvous_ != nullptr;
+  if (loss_due_ && (!has_completions || core_.port_drained)) lose();
   if (failed() || !connect_.established()) return release_due_;
   if (greeting_due_ && room() != 0) {
     greeting_due_ = false;

@@ -130,7 +130,7 @@ void Channel<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t
 // Whether a slot that is no part of a message may go now.
 template <class PortT>
 bool Channel<PortT>::may_stage() {
-  return connected() && enlarge_sender_.steady() && room() != 0;
+  return connected() && connect_.ready() && enlarge_sender_.steady() && room() != 0;
 }
 
 // Begins to grow as far as it may; false when it need not.
@@ -283,6 +283,7 @@ Status Channel<PortT>::read(const ReadOrder& order) {
   if (failed()) return failure_;
   rendezvous().read(order);
   want_attention();
+  if (!connect_.ready()) (void)not_ready();
   return Status::kOk;
 }
 

@@ -92,6 +92,7 @@ class Rendezvous {
   std::list<Read> reads_;              // in order of asking; the oldest not asked in full comes next
   std::deque<ReadAnswer> answers_;     // oldest first
   std::deque<std::uint32_t> writing_;  // whose data the posted writes read, oldest first
+  bool asks_ = false;                  // something of reads_ has to be asked for
 };
 
 }  // namespace bufenlarge

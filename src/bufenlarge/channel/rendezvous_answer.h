@@ -61,14 +61,14 @@ void Rendezvous<ChannelT>::drop_if_done(std::uint32_t name) {
 
 template <class ChannelT>
 bool Rendezvous<ChannelT>::service() {
-  bool asks = false;
+  asks_ = false;
   for (auto read = reads_.begin(); read != reads_.end();) {
     if (read->asked == read->order.bytes && read->order.bytes != 0) {
       ++read;
       continue;
     }
-    asks = !ask(*read);
-    if (asks) break;
+    asks_ = !ask(*read);
+    if (asks_) break;
     if (read->order.bytes == 0) read = reads_.erase(read);
   }
   while (!answers_.empty() && answer(answers_.front())) {
@@ -80,7 +80,7 @@ bool Rendezvous<ChannelT>::service() {
     }
   }
   channel_.flush();
-  return asks || !answers_.empty();
+  return asks_ || !answers_.empty();  // some may have been ordered just now, from `released`
 }
 
 // Registers what is to be read, as late as it is asked for. False when that has to wait.

@@ -16,6 +16,7 @@ void Rendezvous<ChannelT>::read(const ReadOrder& order) {
   read.order = order;
   read.memory = UserMemory<Port>(order.to);
   read.order.to = {};
+  asks_ = true;
 }
 
 // Decides how the data is to come. False when the destination cannot be registered yet.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Which large data a world has: drawn by a sequence of its own, so that what a seed was before there were reads
+// it still is.
+#include <algorithm>
+
+#include "sim/sim_config.h"
+
+namespace bufenlarge::sim {
+
+namespace {
+
+class Reads {
+ public:
+  Reads(SimConfig& config, SimKind kind)
+      : random_(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x7265616473u), config_(config), kind_(kind) {}
+
+  void draw() {
+    const bool all = kind_ == SimKind::kReads;
+    if (kind_ == SimKind::kStall || (!all && random_.chance(500))) return;
+    config_.faults.registration_fails = one_of({0, 0, 100, 500, 1000});
+    const std::uint32_t count = all ? random_.between(5, 60) : random_.between(1, 15);
+    const std::uint32_t spread_us = one_of({0, 100, 3000});
+    std::uint32_t bytes = 0;
+    for (std::uint32_t i = 0; i < count && bytes < kBytes; ++i) {
+      SimReadPlan plan = one();
+      if (poor(plan.source)) continue;  // it could not grow its ring for pieces
+      plan.start_us = random_.below(spread_us + 1);
+      for (const std::uint32_t size : plan.segments) bytes += size;
+      config_.reads.push_back(std::move(plan));
+    }
+    std::ranges::stable_sort(config_.reads, {}, &SimReadPlan::start_us);
+  }
+
+ private:
+  static constexpr std::uint32_t kBytes = 600'000;
+
+  std::uint32_t one_of(std::initializer_list<std::uint32_t> values) {
+    return values.begin()[random_.below(static_cast<std::uint32_t>(values.size()))];
+  }
+  [[nodiscard]] bool poor(std::uint32_t rank) const {
+    return rank < config_.block_bytes_max.size() && config_.block_bytes_max[rank] != 0;
+  }
+
+  std::vector<std::uint32_t> cut(std::uint32_t bytes) {
+    std::vector<std::uint32_t> sizes;
+    const std::uint32_t count = random_.chance(400) ? 1 : one_of({2, 3, 10, 70});
+    for (std::uint32_t left = bytes; left != 0;) {
+      const bool rest = sizes.size() + 1 >= count;
+      sizes.push_back(rest ? left : std::min(left, random_.between(1, 2 * bytes / count + 1)));
+      left -= sizes.back();
+    }
+    return sizes;
+  }
+
+  SimReadPlan one() {
+    SimReadPlan plan;
+    const bool hot = random_.chance(500);
+    plan.source = hot ? random_.below(2) : random_.below(config_.peers);
+    plan.reader = hot ? 1 - plan.source : (plan.source + random_.between(1, config_.peers - 1)) % config_.peers;
+    const std::uint32_t bytes = random_.between(1, one_of({8, 100, 3000, 30'000, 200'000}));
+    plan.segments = cut(bytes);
+    plan.gap = one_of({0, 0, 8, 5000});
+    plan.by_flag = random_.chance(700);
+    std::uint32_t offset = random_.chance(300) ? random_.below(bytes) : 0;
+    for (std::uint32_t parts = one_of({1, 1, 1, 2, 12}); parts > 0 && offset < bytes; --parts) {
+      const std::uint32_t most = bytes - offset;
+      const std::uint32_t part = parts == 1 && random_.chance(700) ? most : random_.between(1, most);
+      plan.parts.push_back({offset, cut(part), random_.chance(150)});
+      offset += random_.chance(100) ? 0 : part;  // now and then the same once more
+    }
+    return plan;
+  }
+
+  SimRandom random_;
+  SimConfig& config_;
+  SimKind kind_;
+};
+
+}  // namespace
+
+void draw_reads(SimConfig& config, SimKind kind) { Reads(config, kind).draw(); }
+
+}  // namespace bufenlarge::sim

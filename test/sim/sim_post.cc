@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// A write as it is posted: what is taken, which rules it must keep, what is noted of it.
+#include <algorithm>
+#include <cstring>
+
+#include "protocol/digest.h"
+#include "sim/sim_port.h"
+
+namespace bufenlarge::sim {
+
+namespace {
+
+// Of a real endpoint: of tcp the slot writes a channel keeps posted, and a few words; of verbs fewer.
+constexpr std::uint32_t kQueueEntries = kWritesInFlightMax + 4;
+constexpr std::uint32_t kShortQueueEntries = 15;
+
+}  // namespace
+
+WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
+                               std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
+  const bool copied = bytes <= fabric_.inline_bytes || (use == WriteUse::kWord && bytes == sizeof(GrantWord));
+  if (broken_ || other_ == nullptr) {
+    // A device takes writes of a link that is no more, or says so: either is to be borne.
+    const bool said = other_ == nullptr || fabric_.random.chance(500);
+    return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
+  }
+  const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
+  if (incomplete_ >= entries || fabric_.random.chance(fabric_.faults.write_again)) {
+    ++fabric_.totals.agains;
+    return WriteResult::kAgain;
+  }
+  const std::span<const std::byte> data(from, bytes);
+  const bool is_data = use == WriteUse::kData || use == WriteUse::kLastData;
+  const WriteKind kind = is_data ? WriteKind::kData : rules_.kind_of(key, address, bytes);
+  check(kind, data, address, key, use, sequence);
+  note(kind, data);
+  Write write{kind, copied ? nullptr : source, from, address, key, digest32(from, bytes), 0, 0, 0, {}, {}, {}};
+  write.bytes.assign(from, from + bytes);
+  write.read = copied;
+  write.rings = use == WriteUse::kRungSlots || use == WriteUse::kLastData;
+  write.sequence = sequence;
+  if (!copied) ++source->readers;
+  if (kind == WriteKind::kAck) {
+    std::memcpy(&write.ack, from, sizeof write.ack);
+    other_->rules_.promise(write.ack);
+  }
+  plan(write);
+  ++incomplete_;
+  fabric_.moved = true;
+  writes_.push_back(std::move(write));
+  return copied ? WriteResult::kCopied : WriteResult::kPosted;
+}
+
+void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address,
+                        std::uint32_t key, WriteUse use, std::uint32_t sequence) {
+  const std::string who =
+      "rank " + std::to_string(rank_) + " to rank " + std::to_string(other_->rank_) + ": ";
+  if (!connected_) fabric_.violate(who + "write on a connection that is not there yet");
+  if (!active_ && !spoken_to_) fabric_.violate(who + "the passive side wrote first");
+  if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
+  if ((sequence != 0) != (use == WriteUse::kLastData)) fabric_.violate(who + "sequence and use do not agree");
+  if (kind == WriteKind::kData) {
+    const std::string wrong = rules_.check_data(key, address, data.size(), sequence);
+    if (!wrong.empty()) fabric_.violate(who + wrong);
+    return;
+  }
+  if ((kind != WriteKind::kSlots) != (use == WriteUse::kWord)) fabric_.violate(who + "write of another use");
+  if (kind != WriteKind::kSlots) return;
+  const bool rung = use == WriteUse::kRungSlots;
+  const Arrival asked = fabric_.arrival_of(other_->rank_);
+  if (asked != Arrival::kMixed && rung != (asked == Arrival::kDoorbell))
+    fabric_.violate(who + (rung ? "rung without being asked" : "not rung"));
+  if (asked == Arrival::kMixed) ++(rung ? fabric_.totals.mixed_rung : fabric_.totals.mixed_checked);
+  const RingConsumer* reader = other_->open() ? fabric_.consumer_of(other_->rank_, rank_) : nullptr;
+  const std::string broken = rules_.check_slots(key, address, data, rung, asked, reader);
+  if (!broken.empty()) fabric_.violate(who + broken);
+  other_->rules_.asked(rules_.requests());
+  fabric_.totals.read_pieces += rules_.pieces();
+  if (rules_.pieces() != 0) fabric_.read_pieces.emplace(rank_, other_->rank_);
+}
+
+void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
+  const std::uint32_t to = other_->rank_;
+  std::uint64_t words[8] = {};
+  if (kind != WriteKind::kSlots && kind != WriteKind::kData) std::memcpy(words, data.data(), std::min(data.size(), sizeof words));
+  switch (kind) {
+    case WriteKind::kSlots:
+      ++fabric_.totals.slot_writes;
+      fabric_.totals.slots_written += rules_.next() - rules_.first();
+      fabric_.trace.note("%lld>%lld  write: slots %lld to %lld of epoch %lld, %lld bytes", rank_, to,
+                         rules_.first(), rules_.next() - 1, rules_.epoch(), data.size());
+      return;
+    case WriteKind::kData:
+      ++fabric_.totals.data_writes;
+      fabric_.trace.note("%lld>%lld  write: %lld bytes of data", rank_, to, data.size());
+      return;
+    case WriteKind::kGrant:
+      ++fabric_.totals.grant_words;
+      fabric_.trace.note("%lld>%lld  write: grant %lld", rank_, to, words[0]);
+      return;
+    case WriteKind::kRepeat:
+      ++fabric_.totals.repeat_words;
+      fabric_.trace.note("%lld>%lld  write: repeat %lld", rank_, to, words[0] & 0xffffffffu);
+      return;
+    case WriteKind::kAck: {
+      EnlargeAck ack;
+      std::memcpy(&ack, data.data(), sizeof ack);
+      ++fabric_.totals.acks;
+      const bool refused = ack.status == static_cast<std::uint8_t>(AckStatus::kRefused);
+      fabric_.trace.note(
+          "%lld>%lld  write: ack %lld %s, phase %lld, %lld slots of %lld, base %lld, epoch %lld", rank_, to,
+          ack.number, refused ? "refused" : "provisioned", ack.phase, ack.slots, ack.slot_bytes, ack.base,
+          ack.epoch);
+      return;
+    }
+    case WriteKind::kUnknown:
+      return;
+  }
+}
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sim_reads.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/sim_peer.h"
+
+namespace bufenlarge::sim {
+
+namespace {
+
+constexpr std::byte kGap{0x5a};       // between segments
+constexpr std::byte kGivenBack{0xc3}; // what its owner does with memory that is his again
+
+}  // namespace
+
+// ---- memory
+
+SimSegments::SimSegments(const std::vector<std::uint32_t>& sizes, std::uint32_t gap) {
+  std::size_t bytes = gap;
+  for (const std::uint32_t size : sizes) bytes += size + gap;
+  memory.assign(bytes, kGap);
+  std::size_t at = gap;
+  for (const std::uint32_t size : sizes) {
+    segments.push_back({memory.data() + at, size});
+    at += size + gap;
+  }
+}
+
+std::vector<std::byte> SimSegments::joined() const {
+  std::vector<std::byte> all;
+  for (const iovec& one : segments) {
+    const auto* from = static_cast<const std::byte*>(one.iov_base);
+    all.insert(all.end(), from, from + one.iov_len);
+  }
+  return all;
+}
+
+void SimSegments::fill(std::span<const std::byte> bytes) {
+  for (const iovec& one : segments) {
+    std::memcpy(one.iov_base, bytes.data(), one.iov_len);
+    bytes = bytes.subspan(one.iov_len);
+  }
+}
+
+bool SimSegments::all(std::byte value) const {
+  return std::all_of(memory.begin(), memory.end(), [=](std::byte one) { return one == value; });
+}
+
+bool SimSegments::gaps_untouched() const {
+  const std::byte* at = memory.data();
+  for (const iovec& one : segments) {
+    const auto* segment = static_cast<const std::byte*>(one.iov_base);
+    if (!std::all_of(at, segment, [](std::byte byte) { return byte == kGap; })) return false;
+    at = segment + one.iov_len;
+  }
+  return std::all_of(at, memory.data() + memory.size(), [](std::byte byte) { return byte == kGap; });
+}
+
+// ---- ordering
+
+SimReads::SimReads(SimFabric& fabric, const SimConfig& config, PeerOf peer_of)
+    : fabric_(fabric), config_(config), peer_of_(std::move(peer_of)) {}
+
+void SimReads::violate(const SimRead& read, const std::string& text) {
+  fabric_.violate("rank " + std::to_string(read.plan->reader) + " reads " + std::to_string(read.bytes.size()) +
+                  " bytes of rank " + std::to_string(read.plan->source) + ": " + text);
+}
+
+std::uint64_t SimReads::next_put_us() const {
+  return all_put() ? ~std::uint64_t{0} : config_.start_us + config_.reads[put_].start_us;
+}
+
+void SimReads::put_due() {
+  for (; !all_put() && fabric_.clock.now_us() >= next_put_us(); ++put_) expose(config_.reads[put_]);
+}
+
+void SimReads::expose(const SimReadPlan& plan) {
+  SimPeer* source = peer_of_(plan.source);
+  if (source == nullptr || peer_of_(plan.reader) == nullptr) return;
+  auto read = std::make_unique<SimRead>();
+  read->plan = &plan;
+  std::size_t bytes = 0;
+  for (const std::uint32_t size : plan.segments) bytes += size;
+  read->bytes = message_bytes(static_cast<std::uint32_t>(put_) + 1'000'000, bytes);
+  read->from = std::make_unique<SimSegments>(plan.segments, plan.gap);
+  read->from->fill(read->bytes);
+  for (const SimReadPlan::Part& one : plan.parts) {
+    auto part = std::make_unique<SimRead::Part>();
+    part->of = read.get();
+    part->offset = one.offset;
+    for (const std::uint32_t size : one.segments) part->bytes += size;
+    if (!one.handed_up) part->to = std::make_unique<SimSegments>(one.segments, plan.gap);
+    read->parts.push_back(std::move(part));
+  }
+  fabric_.moved = true;
+  const Status status = source->expose(plan.reader, read->from->segments, read.get(), read->name);
+  if (status != Status::kOk) {
+    read->dropped = true;
+    if (source->find(plan.reader) != nullptr && !source->find(plan.reader)->failed())
+      violate(*read, "not exposed");
+  }
+  read->exposed = !read->dropped;
+  if (read->exposed && read->name == 0) violate(*read, "the name is 0");
+  ++fabric_.totals.exposures;
+  reads_.push_back(std::move(read));
+}
+
+void SimReads::order(std::uint32_t rank) {
+  SimPeer* reader = peer_of_(rank);
+  if (reader == nullptr) return;
+  for (std::size_t i = 0; i < reads_.size(); ++i) {
+    SimRead& read = *reads_[i];
+    const SimReadPlan& plan = *read.plan;
+    if (plan.reader != rank || read.over || read.dropped || fabric_.random.chance(500)) continue;
+    for (std::size_t n = 0; n < read.parts.size(); ++n) {
+      SimRead::Part& part = *read.parts[n];
+      const bool last = plan.by_flag && n + 1 == read.parts.size();
+      const auto to = part.to ? std::span<const iovec>(part.to->segments) : std::span<const iovec>();
+      ordering_ = true;
+      part.ordered =
+          reader->read(plan.source, {to, &part, part.offset, part.bytes, read.name, last}) == Status::kOk;
+      ordering_ = false;
+      fabric_.totals.reads += part.ordered;
+    }
+    if (!plan.by_flag) (void)reader->read(plan.source, {{}, nullptr, 0, 0, read.name, true});
+    read.over = true;
+    fabric_.moved = true;
+  }
+}
+
+// ---- told
+
+void SimReads::read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& part, Status status,
+                         bool peer_gone) {
+  SimRead& read = *part.of;
+  fabric_.moved = true;
+  fabric_.trace.note("%lld<%lld  read done: %lld bytes, status %lld", rank, peer, part.bytes,
+                     static_cast<std::uint64_t>(status));
+  if (ordering_) violate(read, "told from within the call");
+  if (rank != read.plan->reader || peer != read.plan->source) violate(read, "told to another");
+  if (!part.ordered || part.told++ != 0) violate(read, "its end was told twice, or of what was not ordered");
+  if (status != Status::kOk && (!peer_gone || config_.leave))
+    violate(read, "ended with status " + std::to_string(static_cast<int>(status)));
+  if (status == Status::kOk) {
+    const auto expected = std::span(read.bytes).subspan(part.offset, part.bytes);
+    const std::vector<std::byte> found = part.to ? part.to->joined() : part.handed_up;
+    if (!std::ranges::equal(found, expected)) violate(read, "other bytes than were exposed");
+    if (part.to && !part.to->gaps_untouched()) violate(read, "bytes outside of the destination were written");
+    fabric_.totals.bytes_read += part.bytes;
+  } else {
+    ++fabric_.totals.reads_lost;
+  }
+  if (part.to) std::ranges::fill(part.to->memory, kGivenBack);
+}
+
+void SimReads::piece(SimRead::Part& part, const std::byte* data, std::size_t bytes) {
+  fabric_.moved = true;
+  ++fabric_.totals.pieces_handed_up;
+  if (part.to || part.told != 0) violate(*part.of, "a piece of a read that takes none");
+  part.handed_up.insert(part.handed_up.end(), data, data + bytes);
+}
+
+void SimReads::released(std::uint32_t rank, std::uint32_t peer, SimRead& read, Status status, bool peer_gone) {
+  fabric_.moved = true;
+  fabric_.trace.note("%lld>%lld  released: %lld bytes, status %lld", rank, peer, read.bytes.size(),
+                     static_cast<std::uint64_t>(status));
+  if (rank != read.plan->source || peer != read.plan->reader) violate(read, "released to another");
+  if (!read.exposed || read.released++ != 0) violate(read, "released twice");
+  if (status != Status::kOk && !peer_gone)
+    violate(read, "released with status " + std::to_string(static_cast<int>(status)));
+  if (status == Status::kOk && !read.over) violate(read, "released before the reader said so");
+  if (read.from->joined() != read.bytes) violate(read, "what was exposed has changed");
+  std::ranges::fill(read.from->memory, kGivenBack);
+  if (fabric_.random.chance(300)) order(rank);
+}
+
+// ---- the end
+
+// The source of a reader that is gone hears of it when it has a connection, or tries to.
+bool SimReads::settled(const SimRead& read, std::uint32_t rank) const {
+  const SimReadPlan& plan = *read.plan;
+  SimPeer* reader = peer_of_(plan.reader);
+  SimPeer* source = peer_of_(plan.source);
+  if (rank == plan.reader && reader != nullptr) {
+    if (read.exposed && !read.over) return false;
+    for (const auto& part : read.parts)
+      if (part->ordered && part->told == 0) return false;
+  }
+  if (rank != plan.source || source == nullptr || !read.exposed || read.released != 0) return true;
+  const SimPeer::Channel* channel = source->find(plan.reader);
+  return reader == nullptr && channel->connect_state() == Connect::State::kIdle;
+}
+
+bool SimReads::done_of(std::uint32_t rank) const {
+  return std::all_of(reads_.begin(), reads_.end(), [&](const auto& read) { return settled(*read, rank); });
+}
+
+bool SimReads::done() const {
+  return all_put() && std::all_of(reads_.begin(), reads_.end(), [&](const auto& read) {
+    return settled(*read, read->plan->reader) && settled(*read, read->plan->source);
+  });
+}
+
+void SimReads::check_end() {
+  for (const auto& read : reads_) {
+    if (read->released != 0 && !read->from->all(kGivenBack)) violate(*read, "what was released has been written");
+    for (const auto& part : read->parts)
+      if (part->to && part->told != 0 && !part->to->all(kGivenBack))
+        violate(*read, "the destination was written after the end of its read");
+  }
+}
+
+}  // namespace bufenlarge::sim

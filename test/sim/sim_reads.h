@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Large data of a simulated world: what processes expose and read, as an upper layer does that uses memory
+// again the moment it is told that it may. Names are known to the reader at once, whatever the channel does.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/sim_config.h"
+#include "sim/sim_fabric.h"
+#include "status.h"
+
+namespace bufenlarge::sim {
+
+class SimPeer;
+
+// Segments in memory with gaps, which nobody may write.
+struct SimSegments {
+  SimSegments(const std::vector<std::uint32_t>& sizes, std::uint32_t gap);
+  [[nodiscard]] std::vector<std::byte> joined() const;
+  void fill(std::span<const std::byte> bytes);
+  // Whether all of it, the gaps too, is `value`.
+  [[nodiscard]] bool all(std::byte value) const;
+  [[nodiscard]] bool gaps_untouched() const;
+
+  std::vector<std::byte> memory;
+  std::vector<iovec> segments;
+};
+
+struct SimRead {
+  // One read(); a part of what is exposed.
+  struct Part {
+    SimRead* of = nullptr;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::unique_ptr<SimSegments> to;  // empty: handed up
+    std::vector<std::byte> handed_up;
+    bool ordered = false;
+    unsigned told = 0;
+  };
+  const SimReadPlan* plan = nullptr;
+  std::vector<std::byte> bytes;
+  std::unique_ptr<SimSegments> from;
+  std::vector<std::unique_ptr<Part>> parts;
+  std::uint32_t name = 0;
+  bool exposed = false;
+  bool dropped = false;  // one of the two was lost before
+  bool over = false;     // the reader has ordered all, the release too
+  unsigned released = 0;
+};
+
+class SimReads {
+ public:
+  using PeerOf = std::function<SimPeer*(std::uint32_t rank)>;  // nullptr when it is gone
+
+  SimReads(SimFabric& fabric, const SimConfig& config, PeerOf peer_of);
+
+  // Exposes what is due.
+  void put_due();
+  // Orders some of what `rank` has to read.
+  void order(std::uint32_t rank);
+  void read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& part, Status status, bool peer_gone);
+  void piece(SimRead::Part& part, const std::byte* data, std::size_t bytes);
+  void released(std::uint32_t rank, std::uint32_t peer, SimRead& read, Status status, bool peer_gone);
+
+  [[nodiscard]] bool all_put() const { return put_ == config_.reads.size(); }
+  // Nothing is to be waited for, of any process that is there; of this one.
+  [[nodiscard]] bool done() const;
+  [[nodiscard]] bool done_of(std::uint32_t rank) const;
+  [[nodiscard]] std::uint64_t next_put_us() const;
+  // What was given back is as its owner left it.
+  void check_end();
+
+ private:
+  void expose(const SimReadPlan& plan);
+  [[nodiscard]] bool settled(const SimRead& read, std::uint32_t rank) const;
+  void violate(const SimRead& read, const std::string& text);
+
+  SimFabric& fabric_;
+  const SimConfig& config_;
+  PeerOf peer_of_;
+  std::vector<std::unique_ptr<SimRead>> reads_;
+  std::size_t put_ = 0;
+  bool ordering_ = false;
+};
+
+}  // namespace bufenlarge::sim

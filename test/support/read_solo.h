@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// A channel that reads from, or is read by, a peer that the test plays.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <optional>
+#include <vector>
+
+#include "protocol/read_request.h"
+#include "support/solo.h"
+
+namespace bufenlarge::test {
+
+class ReadSolo : public Solo {
+ public:
+  using Solo::Solo;
+
+  // ---- this side reads
+  // Reads into `destination`, which is the cookie.
+  void read(Vector& destination, std::uint32_t name = 77, bool last = true, std::uint32_t rank = 1) {
+    REQUIRE(channel(rank).read({destination.all(), &destination, 0, destination.bytes().size(), name, last}) == Status::kOk);
+  }
+  // The requests that have arrived at the peer; its ring is granted.
+  std::vector<ReadRequestParts> requests(std::uint32_t rank = 1) {
+    std::vector<ReadRequestParts> found;
+    while (auto arrival = peer(rank).next()) {
+      if (arrival->kind() != SlotKind::kReadRequest) continue;
+      auto parts = parse_read_request(arrival->payload);
+      REQUIRE(parts);
+      found.push_back(*parts);
+    }
+    peer(rank).grant_all();
+    return found;
+  }
+  // The peer writes what was asked for.
+  void place(const ReadRequestParts& request, std::span<const std::byte> data) {
+    for (const ReadDestination& to : request.destinations) {
+      REQUIRE(fabric.place(to.key, to.address, data.first(to.bytes)));
+      data = data.subspan(to.bytes);
+    }
+  }
+  void piece(std::uint32_t sequence, std::span<const std::byte> data, bool last, std::uint32_t spare = 0,
+             std::uint32_t rank = 1) {
+    const ReadPiece head{sequence, spare};
+    Bytes payload(sizeof head + data.size());
+    std::memcpy(payload.data(), &head, sizeof head);
+    if (!data.empty()) std::memcpy(payload.data() + sizeof head, data.data(), data.size());
+    peer(rank).write_slot(SlotKind::kReadPiece, payload, last ? kMarkLast : std::uint8_t{0});
+  }
+
+  // ---- the peer reads
+  std::uint32_t expose(const Vector& source, std::uint32_t rank = 1) {
+    std::uint32_t name = 0;
+    REQUIRE(channel(rank).expose(source.all(), const_cast<Vector*>(&source), name) == Status::kOk);
+    return name;
+  }
+  void ask(const std::vector<ReadSource>& sources, const std::vector<ReadDestination>& destinations,
+           std::uint32_t sequence = 5, std::uint8_t flags = 0, std::uint32_t rank = 1) {
+    const ReadRequest head{sequence, static_cast<std::uint8_t>(sources.size()),
+                           static_cast<std::uint8_t>(destinations.size()), flags, 0};
+    Bytes payload(sizeof head + 16 * (sources.size() + destinations.size()));
+    std::memcpy(payload.data(), &head, sizeof head);
+    std::memcpy(payload.data() + sizeof head, sources.data(), 16 * sources.size());
+    if (!destinations.empty())
+      std::memcpy(payload.data() + sizeof head + 16 * sources.size(), destinations.data(), 16 * destinations.size());
+    peer(rank).write_slot(SlotKind::kReadRequest, payload, 0);
+  }
+  // Memory of the peer to read into.
+  FakeFabric::Memory& room(std::size_t bytes) { return fabric.add(bytes); }
+
+  // The channel to this peer has failed, and no other.
+  void check_protocol_error(const std::string& text, std::uint32_t rank = 1) {
+    REQUIRE(upper.failures.size() == 1);
+    CHECK(upper.failures[0].peer == rank);
+    CHECK(upper.failures[0].status == Status::kProtocolError);
+    CHECK_THAT(upper.failures[0].text, Catch::Matchers::Contains(text));
+  }
+  [[nodiscard]] std::size_t logged(const std::string& word) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(port.log, [&](const std::string& line) { return line.starts_with(word); }));
+  }
+};
+
+}  // namespace bufenlarge::test

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "channel/exposures.h"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+#include "support/fake_port.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using Table = Exposures<FakePort>;
+
+Exposure<FakePort> of_peer(std::uint32_t peer, void* cookie = nullptr) {
+  Exposure<FakePort> made;
+  made.peer = peer;
+  made.cookie = cookie;
+  return made;
+}
+
+TEST_CASE("what is exposed is found by its name for its peer alone", "[exposures][R1]") {
+  Table table;
+  int cookie = 0;
+  const std::uint32_t name = table.add(of_peer(3, &cookie));
+  CHECK(name != 0);
+  REQUIRE(table.find(name, 3) != nullptr);
+  CHECK(table.find(name, 3)->cookie == &cookie);
+  CHECK(table.find(name, 2) == nullptr);
+  for (unsigned bit = 0; bit < 32; ++bit) CHECK(table.find(name ^ 1u << bit, 3) == nullptr);
+  CHECK(table.find(0, 3) == nullptr);
+  CHECK(table.size() == 1);
+}
+
+TEST_CASE("a name is not used again until its count comes round", "[exposures][R1]") {
+  constexpr unsigned kUses = 4095;
+  Table table;
+  std::set<std::uint32_t> names;
+  std::uint32_t first = 0;
+  for (unsigned n = 0; n < kUses; ++n) {
+    const std::uint32_t name = table.add(of_peer(1));
+    if (n == 0) first = name;
+    REQUIRE(name != 0);
+    REQUIRE(names.insert(name).second);
+    table.remove(name);
+    CHECK(table.find(name, 1) == nullptr);
+  }
+  const std::uint32_t again = table.add(of_peer(1));
+  CHECK(again == first);  // and never 0
+  CHECK(table.find(again, 1) != nullptr);
+  for (const std::uint32_t name : names) CHECK((table.find(name, 1) != nullptr) == (name == again));
+}
+
+TEST_CASE("exposures do not move each other, and what is removed is empty", "[exposures]") {
+  FakeFabric fabric;
+  FakePort port(fabric);
+  Bytes memory(100);
+  Table table;
+  const auto expose = [&](std::uint32_t peer) {
+    Exposure<FakePort> made = of_peer(peer);
+    const iovec segment{memory.data(), memory.size()};
+    made.memory = UserMemory<FakePort>(std::span(&segment, 1));
+    REQUIRE(made.memory.register_all(port, MemoryUse::kSource));
+    return table.add(std::move(made));
+  };
+  std::vector<std::uint32_t> names;
+  for (std::uint32_t n = 0; n < 200; ++n) names.push_back(expose(n % 7));
+  CHECK(table.size() == 200);
+  for (std::uint32_t n = 0; n < 200; ++n) {
+    REQUIRE(table.find(names[n], n % 7) != nullptr);
+    CHECK(table.find(names[n], n % 7)->memory.registered());
+  }
+  std::set<std::uint32_t> of_three;
+  for (std::uint32_t n = 3; n < 200; n += 7) of_three.insert(names[n]);
+  const auto found = table.of_peer(3);
+  CHECK(std::set<std::uint32_t>(found.begin(), found.end()) == of_three);
+  port.log.clear();
+  for (const std::uint32_t name : found) table.remove(name);
+  CHECK(port.log.size() == found.size());
+  CHECK(table.of_peer(3).empty());
+  CHECK(table.size() == 200 - found.size());
+  for (std::uint32_t n = 0; n < 200; ++n) CHECK((table.find(names[n], n % 7) != nullptr) == (n % 7 != 3));
+}
+
+TEST_CASE("an exposure is done when it is released, answered and read", "[exposures][R2]") {
+  Exposure<FakePort> exposure;
+  CHECK_FALSE(exposure.done());
+  exposure.released = true;
+  CHECK(exposure.done());
+  exposure.answers = 1;
+  CHECK_FALSE(exposure.done());
+  exposure.answers = 0;
+  exposure.writes = 1;
+  CHECK_FALSE(exposure.done());
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// When a read's requests go, and how many are under way.
+#include <catch2/catch.hpp>
+
+#include "support/read_solo.h"
+
+namespace bufenlarge::test {
+namespace {
+
+PhaseTable small_slots() { return phases({{64, 16}, {512, 16}}); }
+
+TEST_CASE("a read of more segments than a slot holds goes as several requests", "[read][R1]") {
+  ReadSolo solo(settings(small_slots()));
+  FakePeer& peer = solo.connect();
+  Vector destination({100, 200, 300, 5, 6}, 3);
+  solo.read(destination);
+  solo.rounds();
+  const auto requests = solo.requests();
+  REQUIRE(requests.size() == 5);
+  const Bytes data = pattern(611, 8);
+  std::size_t at = 0;
+  for (const ReadRequestParts& one : requests) {
+    CHECK(one.sources[0].offset == at);
+    CHECK((one.head.flags == kReadLast) == (&one == &requests.back()));
+    solo.place(one, std::span(data).subspan(at));
+    at += one.bytes;
+    CHECK(solo.upper.reads.empty());
+    solo.end_read(one.head.sequence);
+    solo.rounds();
+  }
+  REQUIRE(solo.upper.reads.size() == 1);
+  CHECK(destination.bytes() == data);
+  CHECK(solo.logged("register") == solo.logged("unregister"));
+  CHECK_FALSE(peer.next());
+}
+
+TEST_CASE("eight requests of a channel are under way, the ninth waits for an end", "[read][R1]") {
+  ReadSolo solo(settings(phases({{512, 16}})));
+  solo.connect();
+  std::vector<std::unique_ptr<Vector>> destinations;
+  for (unsigned n = 0; n < 20; ++n) {
+    destinations.push_back(std::make_unique<Vector>(std::vector<std::size_t>{100}, n));
+    solo.read(*destinations.back());
+  }
+  solo.rounds(3);
+  std::deque<ReadRequestParts> under_way;
+  for (const ReadRequestParts& one : solo.requests()) under_way.push_back(one);
+  REQUIRE(under_way.size() == 8);
+  CHECK(solo.logged("register") == 8);  // memory is pinned when its data is asked for
+  for (unsigned done = 1; done <= 20; ++done) {
+    solo.end_read(under_way.front().head.sequence);
+    under_way.pop_front();
+    solo.rounds(2);
+    CHECK(solo.upper.reads.size() == done);
+    CHECK(solo.upper.reads.back().cookie == destinations[done - 1].get());
+    for (const ReadRequestParts& one : solo.requests()) under_way.push_back(one);
+    CHECK(under_way.size() == std::min(8u, 20 - done));
+  }
+  CHECK(solo.context.idle());
+}
+
+TEST_CASE("64 requests of a context are under way, the next waits for an end of any", "[read][R1]") {
+  ReadSolo solo(settings(phases({{512, 16}})), 12);
+  std::vector<std::unique_ptr<Vector>> destinations;
+  std::size_t found = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> under_way;  // rank and sequence
+  const auto look = [&] {
+    for (std::uint32_t rank = 1; rank <= 10; ++rank)
+      for (const ReadRequestParts& one : solo.requests(rank)) under_way.emplace_back(rank, one.head.sequence), ++found;
+  };
+  for (std::uint32_t rank = 1; rank <= 10; ++rank) {
+    solo.connect(rank);
+    for (unsigned n = 0; n < 8; ++n) {
+      destinations.push_back(std::make_unique<Vector>(std::vector<std::size_t>{100}, n));
+      solo.read(*destinations.back(), 77, true, rank);
+    }
+  }
+  solo.rounds(4);
+  look();
+  REQUIRE(found == 64);
+  for (unsigned ended = 1; ended <= 80; ++ended) {
+    const auto [rank, sequence] = under_way.front();
+    under_way.erase(under_way.begin());
+    solo.end_read(sequence, rank);
+    solo.rounds(4);
+    look();
+    CHECK(found == std::min(80u, 64 + ended));
+  }
+  CHECK(solo.upper.reads.size() == 80);
+  CHECK(solo.context.idle());
+}
+
+TEST_CASE("a read waits for credit, and goes when there is some", "[read][R1]") {
+  ReadSolo solo(settings(phases({{512, 4}})));
+  FakePeer& peer = solo.connect();
+  REQUIRE(solo.send({488, 488, 488, 488}) == Sent{Status::kOk, 4 * 488});
+  Vector destination({100}, 1);
+  solo.read(destination);
+  solo.rounds(3);
+  for (unsigned n = 0; n < 4; ++n) CHECK(peer.next()->kind() == SlotKind::kPayload);
+  solo.rounds(3);
+  CHECK_FALSE(peer.next());
+  peer.grant_all();
+  solo.rounds(3);
+  CHECK(solo.requests().size() == 1);
+}
+
+TEST_CASE("a read of a channel that is not connected connects it", "[read][connect][R1]") {
+  ReadSolo solo;
+  Vector destination({100}, 1);
+  solo.read(destination);
+  solo.rounds(2);
+  REQUIRE(solo.port.opened.size() == 1);
+}
+
+// iWARP: the responder may not be first.
+TEST_CASE("the passive side asks for nothing before the active side has spoken", "[read][connect][R1]") {
+  ReadSolo solo;
+  FakePeer& peer = solo.ask_in();
+  Vector destination({100}, 1);
+  solo.read(destination);
+  solo.rounds(5);
+  CHECK(solo.port.writes.empty());
+  peer.greet();
+  solo.rounds(3);
+  CHECK(solo.requests().size() == 1);
+}
+
+TEST_CASE("a read ordered before the connection goes when it is there", "[read][connect][R1]") {
+  ReadSolo solo;
+  Vector destination({100}, 1);
+  solo.read(destination);
+  solo.rounds(2);
+  REQUIRE(solo.port.opened.size() == 1);
+  FakePort::LinkState* link = solo.port.opened[0];
+  FakePeer& peer = solo.peer();
+  peer.meet(link->data);
+  solo.port.connected(link, peer.hello_bytes(peer.theirs().attempt));
+  solo.rounds(3);
+  CHECK(solo.requests().size() == 1);
+}
+
+TEST_CASE("an answer in pieces to a read that asked for writes lands all the same", "[read][R4]") {
+  ReadSolo solo;
+  solo.connect();
+  Vector destination({300, 400}, 1);
+  solo.read(destination);
+  solo.rounds();
+  const auto requests = solo.requests();
+  REQUIRE(requests.size() == 1);
+  const Bytes data = pattern(700, 6);
+  solo.piece(requests[0].head.sequence, std::span(data).first(350), false);
+  solo.piece(requests[0].head.sequence, std::span(data).subspan(350), true);
+  solo.rounds();
+  REQUIRE(solo.upper.reads.size() == 1);
+  CHECK(solo.upper.reads[0].status == Status::kOk);
+  CHECK(destination.bytes() == data);
+}
+
+TEST_CASE("no more than four data writes of a channel are posted at once", "[read][R2]") {
+  ReadSolo solo;
+  solo.connect();
+  solo.port.completes = false;
+  const Vector source({1000, 1000, 1000, 1000, 1000, 1000, 1000}, 4);
+  const std::uint32_t name = solo.expose(source);
+  FakeFabric::Memory& room = solo.room(7000);
+  solo.ask({{0, name, 7000}}, {{room.address, room.key, 7000}}, 9, kReadLast);
+  solo.rounds(4);
+  CHECK(solo.port.posted() == 4);
+  CHECK(solo.upper.releases.empty());
+  for (unsigned n = 1; n <= 7; ++n) {
+    solo.port.complete(1);
+    solo.rounds(2);
+    CHECK(solo.port.posted() == std::min(4u, 7 - n));
+    CHECK(solo.upper.releases.size() == (n == 7 ? 1 : 0));
+  }
+  std::vector<std::uint32_t> sequences;
+  for (const FakePort::Write& one : solo.port.writes)
+    if (one.use >= WriteUse::kData) sequences.push_back(one.sequence);
+  CHECK(sequences == std::vector<std::uint32_t>{0, 0, 0, 0, 0, 0, 9});
+  CHECK(std::memcmp(room.data(), source.bytes().data(), 7000) == 0);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

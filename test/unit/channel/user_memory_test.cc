@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "channel/user_memory.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/fake_port.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using Memory = UserMemory<FakePort>;
+
+struct Place {
+  std::size_t at, bytes;
+};
+
+struct Fixture {
+  Fixture() : port(fabric) {}
+  Memory over(std::initializer_list<Place> places) {
+    std::vector<iovec> segments;
+    for (const Place& place : places) segments.push_back({room.data() + place.at, place.bytes});
+    return Memory(segments);
+  }
+  std::vector<std::string> registered(Memory& memory) {
+    (void)port.news();
+    REQUIRE(memory.register_all(port, MemoryUse::kDestination));
+    return port.news();
+  }
+  FakeFabric fabric;
+  FakePort port;
+  Bytes room = pattern(100'000);
+};
+
+using Log = std::vector<std::string>;
+
+TEST_CASE("segments within a page of each other share a registration", "[user_memory][R1]") {
+  Fixture test;
+  Memory one = test.over({{100, 50}, {150, 50}, {4295, 5}});
+  CHECK(one.bytes() == 105);
+  CHECK(test.registered(one) == Log{"register 4200"});
+  Memory far = test.over({{100, 50}, {4246, 4}});
+  CHECK(test.registered(far) == Log{"register 50", "register 4"});
+  Memory back = test.over({{500, 50}, {100, 50}});
+  CHECK(test.registered(back) == Log{"register 50", "register 50"});
+  Memory same = test.over({{500, 50}, {520, 10}});
+  CHECK(test.registered(same) == Log{"register 50", "register 10"});
+}
+
+TEST_CASE("empty segments are left out", "[user_memory]") {
+  Fixture test;
+  Memory memory = test.over({{0, 0}, {100, 10}, {90'000, 0}, {110, 10}});
+  CHECK(memory.bytes() == 20);
+  CHECK(test.registered(memory) == Log{"register 20"});
+  CHECK(memory.destinations().size() == 2);
+  Memory none = test.over({{0, 0}});
+  CHECK(none.bytes() == 0);
+}
+
+TEST_CASE("every offset is found in its segment, to the segment's end", "[user_memory][R1]") {
+  Fixture test;
+  const std::vector<Place> places{{100, 3}, {90'000, 1}, {50, 7}, {60, 2}};
+  Memory memory = test.over({{100, 3}, {90'000, 1}, {50, 7}, {60, 2}});
+  const auto check = [&](bool registered) {
+    std::uint64_t offset = 0;
+    for (const Place& place : places)
+      for (std::size_t i = 0; i < place.bytes; ++i, ++offset) {
+        const Memory::Place found = memory.find(offset);
+        CHECK(found.at == test.room.data() + place.at + i);
+        CHECK(found.bytes == place.bytes - i);
+        REQUIRE((found.region != nullptr) == registered);
+        if (!registered) continue;
+        CHECK(found.at >= found.region->data());
+        CHECK(found.at + found.bytes <= found.region->data() + found.region->bytes());
+      }
+    CHECK(offset == memory.bytes());
+  };
+  check(false);
+  REQUIRE(memory.register_all(test.port, MemoryUse::kSource));
+  check(true);
+}
+
+TEST_CASE("data goes in and out over the edges of segments", "[user_memory][R1]") {
+  Fixture test;
+  Memory from = test.over({{100, 3}, {90'000, 1}, {50, 7}, {60, 2}});
+  Bytes whole(13);
+  from.copy_out(0, whole);
+  CHECK(std::memcmp(whole.data(), &test.room[100], 3) == 0);
+  CHECK(whole[3] == test.room[90'000]);
+  CHECK(std::memcmp(whole.data() + 4, &test.room[50], 7) == 0);
+  CHECK(std::memcmp(whole.data() + 11, &test.room[60], 2) == 0);
+  for (std::size_t offset = 0; offset < 13; ++offset)
+    for (std::size_t bytes = 0; offset + bytes <= 13; ++bytes) {
+      Bytes part(bytes);
+      from.copy_out(offset, part);
+      CHECK(part == Bytes(whole.begin() + static_cast<long>(offset), whole.begin() + static_cast<long>(offset + bytes)));
+      const Bytes before = test.room;
+      const Bytes changed = pattern(bytes, 9);
+      from.copy_in(offset, changed);
+      from.copy_out(offset, part);
+      CHECK(part == changed);
+      from.copy_in(0, whole);
+      CHECK(test.room == before);
+    }
+}
+
+TEST_CASE("a refusal half way leaves nothing registered", "[user_memory][R4]") {
+  for (unsigned refused = 1; refused <= 3; ++refused) {
+    Fixture test;
+    Memory memory = test.over({{100, 3}, {50'000, 1}, {50, 7}});
+    unsigned calls = 0;
+    test.port.refuses_user_memory = [&](MemoryUse, std::size_t) { return ++calls == refused; };
+    CHECK_FALSE(memory.register_all(test.port, MemoryUse::kSource));
+    CHECK_FALSE(memory.registered());
+    CHECK(calls == refused);
+    CHECK(std::ranges::count_if(test.port.log, [](const auto& line) { return line.starts_with("unregister"); }) == refused - 1);
+    CHECK(memory.find(3).region == nullptr);
+  }
+}
+
+TEST_CASE("more regions than are worth it are not registered at all", "[user_memory][R4]") {
+  Fixture test;
+  Bytes room(70 * 8192);
+  std::vector<iovec> segments;
+  for (std::size_t n = 0; n < Memory::kRegionsMax; ++n) segments.push_back({room.data() + n * 8192, 1});
+  Memory most(segments);
+  CHECK(most.register_all(test.port, MemoryUse::kSource));
+  segments.push_back({room.data() + Memory::kRegionsMax * 8192, 1});
+  (void)test.port.news();
+  Memory more(segments);
+  CHECK_FALSE(more.register_all(test.port, MemoryUse::kSource));
+  CHECK(test.port.news().empty());
+}
+
+TEST_CASE("the peer is told where each segment lies in its region", "[user_memory][R1]") {
+  Fixture test;
+  Memory memory = test.over({{100, 3}, {200, 10}, {90'000, 1}});
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination));
+  const auto to = memory.destinations();
+  REQUIRE(to.size() == 3);
+  CHECK(to[0].key == to[1].key);
+  CHECK(to[2].key != to[1].key);
+  CHECK(to[1].address == to[0].address + 100);
+  CHECK(to[1].bytes == 10);
+  CHECK(test.fabric.at(to[1].key, to[1].address, 10) == test.room.data() + 200);
+  CHECK(test.fabric.at(to[2].key, to[2].address, 1) == test.room.data() + 90'000);
+  memory.unregister();
+  CHECK(test.fabric.at(to[1].key, to[1].address, 10) == nullptr);
+}
+
+TEST_CASE("a segment of more than 2^30 bytes goes as several destinations", "[user_memory][R1]") {
+  Fixture test;  // nothing is touched: the memory need not be there
+  const std::size_t bytes = 2 * std::size_t{kReadSegmentBytesMax} + 5;
+  const iovec segment{test.room.data(), bytes};
+  Memory memory(std::span(&segment, 1));
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination));
+  const auto to = memory.destinations();
+  REQUIRE(to.size() == 3);
+  CHECK(to[0].bytes == kReadSegmentBytesMax);
+  CHECK(to[2].bytes == 5);
+  CHECK(to[2].address == to[0].address + 2 * std::uint64_t{kReadSegmentBytesMax});
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// The answer to a read request, stretch by stretch, against the way of every single byte.
+#include <catch2/catch.hpp>
+
+#include "protocol/read_request.h"
+#include "support/aborts.h"
+
+namespace bufenlarge::test {
+namespace {
+
+// The lengths into which the bits of `cuts` cut `bytes`.
+std::vector<std::uint32_t> cut(std::uint32_t bytes, std::uint32_t cuts) {
+  std::vector<std::uint32_t> lengths{1};
+  for (std::uint32_t i = 0; i + 1 < bytes; ++i) {
+    if ((cuts >> i & 1) != 0)
+      lengths.push_back(1);
+    else
+      ++lengths.back();
+  }
+  return lengths;
+}
+
+ReadRequestParts parts(std::uint32_t bytes, std::uint32_t source_cuts, std::uint32_t destination_cuts) {
+  ReadRequestParts made;
+  made.head.sequence = 77;
+  made.bytes = bytes;
+  for (const std::uint32_t length : cut(bytes, source_cuts))
+    made.sources.push_back({1000 * made.sources.size() + 3, static_cast<std::uint32_t>(made.sources.size() + 1), length});
+  for (const std::uint32_t length : cut(bytes, destination_cuts))
+    made.destinations.push_back({7000 * made.destinations.size() + 5, static_cast<std::uint32_t>(made.destinations.size() + 100), length});
+  return made;
+}
+
+// Where one byte comes from and goes to.
+struct Way {
+  std::uint64_t offset, address;
+  std::uint32_t exposure, key;
+  bool operator==(const Way&) const = default;
+};
+
+std::vector<Way> ways(const ReadRequestParts& parts) {
+  std::vector<Way> all(parts.bytes);
+  std::size_t at = 0;
+  for (const ReadSource& one : parts.sources)
+    for (std::uint32_t i = 0; i < one.bytes; ++i, ++at) all[at].offset = one.offset + i, all[at].exposure = one.exposure;
+  at = 0;
+  for (const ReadDestination& one : parts.destinations)
+    for (std::uint32_t i = 0; i < one.bytes; ++i, ++at) all[at].address = one.address + i, all[at].key = one.key;
+  return all;
+}
+
+// Whether the stretch that begins at `at` could be longer.
+bool goes_on(const std::vector<Way>& all, std::size_t at) {
+  if (at == all.size()) return false;
+  const Way& before = all[at - 1];
+  return all[at].exposure == before.exposure && all[at].key == before.key && all[at].offset == before.offset + 1 &&
+         all[at].address == before.address + 1;
+}
+
+}  // namespace
+
+TEST_CASE("the stretches of an answer are the way of every byte, in order, as long as can be", "[read_request][R2]") {
+  constexpr std::uint32_t kBytes = 6;
+  for (std::uint32_t source = 0; source < 1u << (kBytes - 1); ++source)
+    for (std::uint32_t destination = 0; destination < 1u << (kBytes - 1); ++destination)
+      for (std::uint32_t most = 1; most <= kBytes + 1; ++most) {
+        const ReadRequestParts request = parts(kBytes, source, destination);
+        const std::vector<Way> expected = ways(request);
+        ReadAnswer answer(request);
+        std::vector<Way> found;
+        while (!answer.done()) {
+          const ReadAnswer::Stretch stretch = answer.next(most);
+          const std::uint32_t bytes = stretch.source.bytes;
+          REQUIRE((bytes != 0 && bytes <= most && bytes == stretch.destination.bytes));
+          for (std::uint32_t i = 0; i < bytes; ++i)
+            found.push_back({stretch.source.offset + i, stretch.destination.address + i, stretch.source.exposure, stretch.destination.key});
+          if (bytes < most && goes_on(expected, found.size())) FAIL("a stretch that is too short");
+          if (stretch.last != (found.size() == kBytes)) FAIL("the last stretch is marked wrong");
+          answer.taken(bytes);
+        }
+        if (found != expected) FAIL("sources " << source << ", destinations " << destination << ", at most " << most);
+      }
+  SUCCEED();
+}
+
+TEST_CASE("a stretch of which only a part was taken goes on behind it", "[read_request][R2]") {
+  ReadAnswer answer(parts(6, 0, 4));
+  CHECK(answer.next(100).source.bytes == 3);
+  answer.taken(1);
+  CHECK(answer.next(100).source.bytes == 2);
+  CHECK(answer.next(100).source.offset == 4);
+  CHECK(answer.next(100).destination.address == 6);
+}
+
+TEST_CASE("an answer in pieces has stretches of the sources alone", "[read_request][R2]") {
+  for (std::uint32_t source = 0; source < 32; ++source) {
+    ReadRequestParts request = parts(6, source, 21);
+    const std::vector<Way> expected = ways(request);
+    ReadAnswer answer(request);
+    CHECK_FALSE(answer.in_pieces());
+    answer.use_pieces();
+    CHECK(answer.in_pieces());
+    std::size_t at = 0;
+    while (!answer.done()) {
+      const ReadAnswer::Stretch stretch = answer.next(4);
+      CHECK(stretch.destination.bytes == 0);
+      for (std::uint32_t i = 0; i < stretch.source.bytes; ++i, ++at) {
+        CHECK(expected[at].offset == stretch.source.offset + i);
+        CHECK(expected[at].exposure == stretch.source.exposure);
+      }
+      CHECK(stretch.last == (at == 6));
+      answer.taken(stretch.source.bytes);
+    }
+    CHECK(at == 6);
+  }
+}
+
+TEST_CASE("nothing comes after the end of an answer", "[read_request][aborts]") {
+  CHECK(aborts([] {
+    ReadAnswer answer(parts(1, 0, 0));
+    answer.taken(1);
+    (void)answer.next(1);
+  }));
+}
+
+}  // namespace bufenlarge::test

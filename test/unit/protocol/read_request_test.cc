@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// Read requests as they travel, and how a read becomes requests.
+#include "protocol/read_request.h"
+
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "support/aborts.h"
+#include "support/builders.h"
+
+namespace bufenlarge::test {
+namespace {
+
+template <class T>
+void append(Bytes& to, const T& value) {
+  const auto* from = reinterpret_cast<const std::byte*>(&value);
+  to.insert(to.end(), from, from + sizeof value);
+}
+
+struct Parts {
+  ReadRequest head{7, 2, 2, 0, 0};
+  std::vector<ReadSource> sources{{100, 11, 30}, {4000, 12, 20}};
+  std::vector<ReadDestination> destinations{{0x7000, 21, 10}, {0x9000, 22, 40}};
+
+  [[nodiscard]] Bytes bytes() const {
+    Bytes made;
+    append(made, head);
+    for (const ReadSource& one : sources) append(made, one);
+    for (const ReadDestination& one : destinations) append(made, one);
+    return made;
+  }
+};
+
+Parts release_parts() { return {{0, 1, 0, kReadLast, 0}, {{0, 11, 0}}, {}}; }
+Parts pieces_parts() { return {{7, 1, 0, kReadInPieces, 0}, {{5, 11, 30}}, {}}; }
+
+bool allowed(Parts parts, const std::function<void(Parts&)>& change) {
+  change(parts);
+  return parse_read_request(parts.bytes()).has_value();
+}
+
+std::vector<ReadDestination> destinations(std::size_t count, std::uint32_t seed, std::uint32_t bytes_max) {
+  std::mt19937 random(seed);
+  std::vector<ReadDestination> made;
+  for (std::size_t i = 0; i < count; ++i) made.push_back({random() * 8ull, static_cast<std::uint32_t>(random()), 1 + static_cast<std::uint32_t>(random()) % bytes_max});
+  return made;
+}
+
+std::uint64_t sum(std::span<const ReadDestination> segments) {
+  std::uint64_t bytes = 0;
+  for (const ReadDestination& one : segments) bytes += one.bytes;
+  return bytes;
+}
+
+// All requests of a plan, each parsed, with what every one must hold checked.
+std::vector<ReadRequestParts> requests(ReadPlan& plan, std::size_t capacity) {
+  std::vector<ReadRequestParts> made;
+  std::uint64_t before = 0;
+  for (std::uint32_t sequence = 1; !plan.asked(); ++sequence) {
+    Bytes payload(capacity, std::byte{0xee});
+    const std::uint32_t length = plan.next(sequence, payload);
+    REQUIRE(length <= capacity);
+    const auto parts = parse_read_request(std::span(payload).first(length));
+    REQUIRE(parts);
+    CHECK(parts->head.sequence == sequence);
+    CHECK(parts->bytes == plan.asked_bytes() - before);
+    before = plan.asked_bytes();
+    made.push_back(*parts);
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a read request says what it was made of", "[read_request][R1]") {
+  const auto parts = parse_read_request(Parts().bytes());
+  REQUIRE(parts);
+  CHECK(parts->head.sequence == 7);
+  CHECK(parts->bytes == 50);
+  REQUIRE(parts->sources.size() == 2);
+  CHECK(parts->sources[1].offset == 4000);
+  CHECK(parts->sources[1].exposure == 12);
+  CHECK(parts->sources[1].bytes == 20);
+  REQUIRE(parts->destinations.size() == 2);
+  CHECK(parts->destinations[1].address == 0x9000);
+  CHECK(parts->destinations[1].key == 22);
+  CHECK(parts->destinations[1].bytes == 40);
+}
+
+TEST_CASE("a read request lies in its slot as the wire document says", "[read_request][R1]") {
+  ReadPlan plan(0x0a0b0c0d, 0x1112131415161718u, 5, true, std::vector<ReadDestination>{{0x2122232425262728u, 0x31323334, 5}});
+  Bytes payload(40);
+  REQUIRE(plan.next(0x41424344, payload) == 40);
+  const std::vector<unsigned> expected{0x44, 0x43, 0x42, 0x41, 1, 1, 1, 0, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+                                       0x0d, 0x0c, 0x0b, 0x0a, 5, 0, 0, 0, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
+                                       0x34, 0x33, 0x32, 0x31, 5, 0, 0, 0};
+  std::vector<unsigned> found;
+  for (const std::byte one : payload) found.push_back(static_cast<unsigned>(one));
+  CHECK(found == expected);
+}
+
+TEST_CASE("every slot of 40 bytes and more takes a part of a plan, and the parts are the whole", "[read_request][R1]") {
+  for (std::size_t capacity = 40; capacity <= 1064; capacity += capacity < 140 ? 1 : 31) {
+    for (const std::size_t count : {1u, 2u, 3u, 17u, 100u, 300u}) {
+      INFO(capacity << " bytes, " << count << " segments");
+      const auto to = destinations(count, static_cast<std::uint32_t>(capacity + count), 5000);
+      ReadPlan plan(9, 1234, sum(to), true, to);
+      std::vector<ReadDestination> all;
+      std::uint64_t offset = 1234;
+      const auto made = requests(plan, capacity);
+      for (const ReadRequestParts& one : made) {
+        CHECK(one.head.flags == (&one == &made.back() ? kReadLast : 0));
+        REQUIRE(one.sources.size() == 1);
+        CHECK(one.sources[0].exposure == 9);
+        CHECK(one.sources[0].offset == offset);
+        offset += one.sources[0].bytes;
+        all.insert(all.end(), one.destinations.begin(), one.destinations.end());
+      }
+      const std::size_t each = std::min<std::size_t>((capacity - 24) / 16, 255);
+      CHECK(made.size() == (count + each - 1) / each);
+      REQUIRE(all.size() == to.size());
+      CHECK(std::memcmp(all.data(), to.data(), to.size() * sizeof to[0]) == 0);
+    }
+  }
+}
+
+TEST_CASE("no request asks for more than 2^30 bytes, nor names more than 255 segments", "[read_request][R1]") {
+  const std::vector<ReadDestination> large(3, {0, 1, kReadSegmentBytesMax});
+  ReadPlan plan(9, 0, sum(large), false, large);
+  const auto made = requests(plan, 1024);
+  REQUIRE(made.size() == 3);
+  for (const ReadRequestParts& one : made) CHECK(one.head.flags == 0);
+  CHECK(made[2].sources[0].offset == 2ull << 30);
+
+  const std::vector<ReadDestination> uneven{{0, 1, 1}, {0, 1, kReadSegmentBytesMax}, {0, 1, kReadSegmentBytesMax - 1}, {0, 1, 1}};
+  ReadPlan other(9, 0, sum(uneven), false, uneven);
+  const auto parts = requests(other, 1024);
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[2].bytes == kReadSegmentBytesMax);
+
+  const auto many = destinations(600, 1, 10);
+  ReadPlan third(9, 0, sum(many), false, many);
+  const auto split = requests(third, 16384);
+  REQUIRE(split.size() == 3);
+  CHECK(split[0].destinations.size() == 255);
+}
+
+TEST_CASE("a plan asks for nothing twice, and takes no slot that is too small", "[read_request][aborts]") {
+  const std::vector<ReadDestination> to{{0, 1, 8}};
+  Bytes payload(40);
+  CHECK(aborts([&] {
+    ReadPlan plan(9, 0, 8, false, to);
+    (void)plan.next(1, std::span(payload).first(39));
+  }));
+  CHECK(aborts([&] {
+    ReadPlan plan(9, 0, 8, false, to);
+    (void)plan.next(1, payload);
+    (void)plan.next(2, payload);
+  }));
+}
+
+TEST_CASE("a release, and a request for pieces, are read as they were written", "[read_request][R1]") {
+  Bytes payload(24);
+  REQUIRE(encode_release(11, payload) == 24);
+  CHECK(payload == release_parts().bytes());
+  const auto release = parse_read_request(payload);
+  REQUIRE(release);
+  CHECK(release->bytes == 0);
+  for (const bool last : {false, true}) {
+    REQUIRE(encode_pieces_request(7, {5, 11, 30}, last, payload) == 24);
+    const auto pieces = parse_read_request(payload);
+    REQUIRE(pieces);
+    CHECK(pieces->head.sequence == 7);
+    CHECK(pieces->bytes == 30);
+    CHECK(pieces->sources[0].offset == 5);
+    CHECK(ReadAnswer(*pieces).in_pieces());
+    CHECK(ReadAnswer(*pieces).releases() == last);
+  }
+}
+
+TEST_CASE("a request that is not as the wire document says is refused", "[read_request][R1]") {
+  CHECK(allowed({}, [](Parts&) {}));
+  CHECK(allowed(release_parts(), [](Parts&) {}));
+  CHECK(allowed(pieces_parts(), [](Parts&) {}));
+  SECTION("of another length") {
+    const Bytes whole = Parts().bytes();
+    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) CHECK_FALSE(parse_read_request(std::span(whole).first(bytes)));
+    Bytes longer = whole;
+    longer.push_back({});
+    CHECK_FALSE(parse_read_request(longer));
+  }
+  SECTION("counts that are not those of the segments") {
+    for (const int change : {-1, 1}) {
+      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.sources = static_cast<std::uint8_t>(p.head.sources + change); }));
+      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.destinations = static_cast<std::uint8_t>(p.head.destinations + change); }));
+    }
+  }
+  SECTION("no source") {
+    CHECK_FALSE(allowed(pieces_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
+  }
+  SECTION("flags and spare") {
+    for (unsigned bit = 2; bit < 8; ++bit)
+      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.flags = static_cast<std::uint8_t>(1u << bit); }));
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.spare = 1; }));
+  }
+  SECTION("no name") {
+    for (const std::size_t i : {0u, 1u}) CHECK_FALSE(allowed({}, [=](Parts& p) { p.sources[i].exposure = 0; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].exposure = 0; }));
+  }
+  SECTION("segments of no bytes or too many") {
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.sources[0].bytes = 0, p.sources[1].bytes = 50; }));
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.destinations[0].bytes = 0, p.destinations[1].bytes = 50; }));
+    const auto with = [](std::uint32_t bytes) {
+      return [bytes](Parts& p) { p.sources[0].bytes = bytes, p.destinations[0].bytes = bytes - 20, p.destinations[1].bytes = 40; };
+    };
+    CHECK(allowed({}, with(kReadSegmentBytesMax)));
+    CHECK_FALSE(allowed({}, with(kReadSegmentBytesMax + 1)));
+    CHECK_FALSE(allowed({}, [](Parts& p) {
+      p.sources = {{0, 11, kReadSegmentBytesMax}, {0, 11, 1}};
+      p.destinations = {{0, 1, kReadSegmentBytesMax + 1}};
+      p.head.destinations = 1;
+    }));
+  }
+  SECTION("sums that differ") {
+    CHECK_FALSE(allowed({}, [](Parts& p) { ++p.sources[0].bytes; }));
+    CHECK_FALSE(allowed({}, [](Parts& p) { ++p.destinations[1].bytes; }));
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.destinations.clear(), p.head.destinations = 0; }));
+  }
+  SECTION("pieces with a place to go to") {
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.flags = kReadInPieces; }));
+  }
+  SECTION("a release that asks for something") {
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.sequence = 0; }));
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.sequence = 0, p.head.flags = kReadLast; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.head.flags = 0; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.head.flags = kReadLast | kReadInPieces; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].offset = 1; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].bytes = 1; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources.push_back({0, 12, 0}), p.head.sources = 2; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.destinations.push_back({0, 1, 1}), p.head.destinations = 1; }));
+  }
+}
+
+}  // namespace bufenlarge::test
