@@ -190,12 +190,58 @@ TEST_CASE("who asks for what is not exposed loses his channel, and only that", "
   CHECK(job[0].failures.size() == 1);
 }
 
+TEST_CASE("a process reads what it exposed to itself", "[read][c_api]") {
+  Job job(2);
+  const Vector source({100, 70'000, 5}, 4);
+  Vector destination({70'105}, 9), part({10}, 9);
+  const std::uint32_t name = expose(job[0], 0, source, &source);
+  REQUIRE(read(job[0], 0, name, 95, part, 0) == BUFENLARGE_OK);
+  REQUIRE(read(job[0], 0, name, 0, destination) == BUFENLARGE_OK);
+  CHECK(job[0].reads.empty());
+  REQUIRE(job.until([&] { return job[0].reads.size() == 2 && job[0].releases.size() == 1; }));
+  CHECK((destination.bytes() == source.bytes()));
+  CHECK(std::memcmp(part.bytes().data(), source.bytes().data() + 95, 10) == 0);
+  CHECK(job[0].releases[0].cookie == &source);
+  REQUIRE(read(job[0], 0, name, 0, destination) == BUFENLARGE_OK);  // it is released
+  REQUIRE(job.until([&] { return job[0].reads.size() == 3; }));
+  CHECK(job[0].reads.back().status == BUFENLARGE_ERR_PROTOCOL);
+}
+
+TEST_CASE("what is shared is read by every peer, until it is not", "[read][tcp][R1]") {
+  Job job(3);
+  Bytes memory = pattern(300'000, 8);
+  std::uint32_t name = 0;
+  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &name) == BUFENLARGE_OK);
+  CHECK(job[0].stats().user_bytes == memory.size());
+  Vector one({300'000}, 1), two({1000}, 2);
+  REQUIRE(read(job[1], 0, name, 0, one, 0) == BUFENLARGE_OK);
+  REQUIRE(read(job[2], 0, name, 299'000, two, 0) == BUFENLARGE_OK);
+  REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[2].reads.size() == 1; }));
+  CHECK((one.bytes() == memory));
+  CHECK(std::memcmp(two.bytes().data(), memory.data() + 299'000, 1000) == 0);
+  job.settle();
+  bufenlarge_context_unshare(job[0].context(), name);
+  CHECK(job[0].stats().user_bytes == 0);
+  CHECK(job[0].releases.empty());
+  REQUIRE(read(job[1], 0, name, 0, one, 0) == BUFENLARGE_OK);  // breaks the protocol
+  REQUIRE(job.until([&] { return !job[0].failures.empty(); }));
+  CHECK(job[0].failures[0].peer == 1);
+}
+
+TEST_CASE("a peer that releases what is shared is refused", "[read][tcp][hostile]") {
+  Job job(2);
+  Bytes memory = pattern(1000, 8);
+  std::uint32_t name = 0;
+  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &name) == BUFENLARGE_OK);
+  Vector one({1000}, 1);
+  REQUIRE(read(job[1], 0, name, 0, one, BUFENLARGE_READ_LAST) == BUFENLARGE_OK);
+  REQUIRE(job.until([&] { return !job[0].failures.empty(); }));
+  CHECK(job[0].stats().user_bytes == memory.size());
+}
+
 TEST_CASE("calls that make no sense are refused", "[read][c_api]") {
   Job job(2);
   Vector memory({100}, 1);
-  std::uint32_t name = 0;
-  CHECK(bufenlarge_channel_expose(job[0].channel(0), memory.all().data(), 1, nullptr, &name) == BUFENLARGE_ERR_ARGUMENT);
-  CHECK(read(job[0], 0, 5, 0, memory) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(read(job[0], 1, 0, 0, memory) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_channel_read(job[0].channel(1), 5, 0, memory.all().data(), 1, 99, 0, nullptr) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_channel_read(job[0].channel(1), 5, 0, memory.all().data(), 1, 101, 0, nullptr) == BUFENLARGE_ERR_ARGUMENT);

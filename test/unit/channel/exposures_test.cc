@@ -52,6 +52,7 @@ TEST_CASE("a name is not used again until its count comes round", "[exposures][R
 }
 
 TEST_CASE("exposures do not move each other, and what is removed is empty", "[exposures]") {
+  PinnedMemory pinned;
   FakeFabric fabric;
   FakePort port(fabric);
   Bytes memory(100);
@@ -60,7 +61,7 @@ TEST_CASE("exposures do not move each other, and what is removed is empty", "[ex
     Exposure<FakePort> made = of_peer(peer);
     const iovec segment{memory.data(), memory.size()};
     made.memory = UserMemory<FakePort>(std::span(&segment, 1));
-    REQUIRE(made.memory.register_all(port, MemoryUse::kSource));
+    REQUIRE(made.memory.register_all(port, MemoryUse::kSource, pinned) == Pinning::kDone);
     return table.add(std::move(made));
   };
   std::vector<std::uint32_t> names;
@@ -92,6 +93,16 @@ TEST_CASE("an exposure is done when it is released, answered and read", "[exposu
   exposure.answers = 0;
   exposure.writes = 1;
   CHECK_FALSE(exposure.done());
+}
+
+TEST_CASE("what is shared is found by every peer", "[exposures][R1]") {
+  Table table;
+  const std::uint32_t shared = table.add(of_peer(kAnyPeer));
+  const std::uint32_t own = table.add(of_peer(3));
+  CHECK(table.find(shared, 3) != nullptr);
+  CHECK(table.find(shared, 4) == table.find(shared, 3));
+  CHECK(table.find(own, 4) == nullptr);
+  CHECK(table.of_peer(3) == std::vector<std::uint32_t>{own});
 }
 
 }  // namespace

@@ -23,9 +23,10 @@ struct Fixture {
   }
   std::vector<std::string> registered(Memory& memory) {
     (void)port.news();
-    REQUIRE(memory.register_all(port, MemoryUse::kDestination));
+    REQUIRE(memory.register_all(port, MemoryUse::kDestination, pinned) == Pinning::kDone);
     return port.news();
   }
+  PinnedMemory pinned;
   FakeFabric fabric;
   FakePort port;
   Bytes room = pattern(100'000);
@@ -75,7 +76,7 @@ TEST_CASE("every offset is found in its segment, to the segment's end", "[user_m
     CHECK(offset == memory.bytes());
   };
   check(false);
-  REQUIRE(memory.register_all(test.port, MemoryUse::kSource));
+  REQUIRE(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
   check(true);
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("a refusal half way leaves nothing registered", "[user_memory][R4]") {
     Memory memory = test.over({{100, 3}, {50'000, 1}, {50, 7}});
     unsigned calls = 0;
     test.port.refuses_user_memory = [&](MemoryUse, std::size_t) { return ++calls == refused; };
-    CHECK_FALSE(memory.register_all(test.port, MemoryUse::kSource));
+    CHECK(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kRefused);
     CHECK_FALSE(memory.registered());
     CHECK(calls == refused);
     CHECK(std::ranges::count_if(test.port.log, [](const auto& line) { return line.starts_with("unregister"); }) == refused - 1);
@@ -123,18 +124,45 @@ TEST_CASE("more regions than are worth it are not registered at all", "[user_mem
   std::vector<iovec> segments;
   for (std::size_t n = 0; n < Memory::kRegionsMax; ++n) segments.push_back({room.data() + n * 8192, 1});
   Memory most(segments);
-  CHECK(most.register_all(test.port, MemoryUse::kSource));
+  CHECK(most.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
   segments.push_back({room.data() + Memory::kRegionsMax * 8192, 1});
   (void)test.port.news();
   Memory more(segments);
-  CHECK_FALSE(more.register_all(test.port, MemoryUse::kSource));
+  CHECK(more.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kRefused);
   CHECK(test.port.news().empty());
+}
+
+TEST_CASE("what is registered is bounded; one that is larger goes alone", "[user_memory][R4]") {
+  Fixture test;
+  test.pinned.bytes_max = 1000;
+  Memory large = test.over({{0, 2000}}), small = test.over({{50'000, 600}}), other = test.over({{90'000, 600}});
+  REQUIRE(large.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  CHECK(test.pinned.bytes == 2000);
+  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
+  large.unregister();
+  CHECK(test.pinned.bytes == 0);
+  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
+  CHECK_FALSE(other.registered());
+  { const Memory moved = std::move(small); }
+  CHECK(test.pinned.bytes == 0);
+  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+}
+
+TEST_CASE("what the device refuses waits while others hold some", "[user_memory][R4]") {
+  Fixture test;
+  Memory first = test.over({{0, 100}}), second = test.over({{50'000, 100}});
+  REQUIRE(first.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  test.port.refuses_user_memory = [](MemoryUse, std::size_t) { return true; };
+  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
+  first.unregister();
+  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kRefused);
 }
 
 TEST_CASE("the peer is told where each segment lies in its region", "[user_memory][R1]") {
   Fixture test;
   Memory memory = test.over({{100, 3}, {200, 10}, {90'000, 1}});
-  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination));
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == Pinning::kDone);
   const auto to = memory.destinations();
   REQUIRE(to.size() == 3);
   CHECK(to[0].key == to[1].key);
@@ -152,7 +180,7 @@ TEST_CASE("a segment of more than 2^30 bytes goes as several destinations", "[us
   const std::size_t bytes = 2 * std::size_t{kReadSegmentBytesMax} + 5;
   const iovec segment{test.room.data(), bytes};
   Memory memory(std::span(&segment, 1));
-  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination));
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == Pinning::kDone);
   const auto to = memory.destinations();
   REQUIRE(to.size() == 3);
   CHECK(to[0].bytes == kReadSegmentBytesMax);
