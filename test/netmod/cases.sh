@@ -6,7 +6,6 @@
 
 programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
     collectives_v collectives_neighbor onesided onesided_atomic threads starve partitioned comms)
-large_programs=(large large_types large_memory large_onesided large_end)
 settings=(default slots100 three off one-slot whole threshold shm mixed read)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
@@ -26,6 +25,9 @@ setting_environment() {
         read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
         read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
         read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
+        # The smallest slots there are: headers in pieces, one segment in a request.
+        read-slots64) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=64" ;;
+        read-whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_VECTOR=whole" ;;
         megabytes) echo MPIR_CVAR_NOLOCAL=1 ;; # the default, with larger data
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
         three-doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell ${knob}_PHASES=256,2048,16384" ;;
@@ -83,17 +85,7 @@ quick_cases() {
         done
         program_case collectives "$setting" 4 bytes=8200
     done
-    # What is read without a copy from 1 KiB on: every program, with data of all kinds around that size.
-    for name in "${programs[@]}"; do
-        program_case "$name" read 4
-    done
-    for name in p2p_sizes p2p_random p2p_modes datatypes onesided; do
-        program_case "$name" read-three 4
-        program_case "$name" read-one-slot 3
-    done
-    for name in p2p_sizes p2p_random datatypes collectives onesided starve; do
-        program_case "$name" copied 4
-    done
+    read_cases
     large_cases
     program_case stream default 4
     program_case threads one-slot 2
@@ -102,53 +94,10 @@ quick_cases() {
     program_case starve default 3 "bytes=32M rounds=1"
 }
 
-# A process is lost in the middle of large messages. The number is its role in large_lost.c.
-lost_cases() {
-    local setting
-    for setting in "$@"; do
-        echo "lost/sender-$setting/4|lost|4|large_lost|$setting rounds=0|60"
-        echo "lost/receiver-$setting/4|lost|4|large_lost|$setting rounds=1|60"
-        echo "lost/both-$setting/4|lost|4|large_lost|$setting rounds=2|60"
-        echo "lost/not-received-$setting/4|lost|4|large_lost|$setting rounds=3|60"
-        echo "lost/target-$setting/4|lost|4|large_lost|$setting rounds=5|60"
-        echo "lost/aborting-$setting/4|aborted|4|large_lost|$setting rounds=4|60"
-    done
-}
-
-# Data that goes without a copy, from the default size on, from the smallest, and through rings.
-large_cases() {
-    local name
-    for name in "${large_programs[@]}"; do
-        program_case "$name" default 4
-        program_case "$name" read 2
-        program_case "$name" read-three 4
-        program_case "$name" copied 2
-    done
-    program_case large megabytes 2 "bytes=64M rounds=1"
-    program_case p2p_random megabytes 4 "bytes=4M rounds=6"
-    program_case p2p_modes megabytes 4 bytes=3M
-    program_case partitioned megabytes 4 bytes=12M
-    program_case collectives megabytes 4 bytes=1M
-    program_case collectives_v megabytes 3 bytes=400000
-    program_case onesided megabytes 4 bytes=4M
-    program_case onesided_atomic megabytes 3 bytes=1M
-    program_case large_flight default 2 "bytes=64M rounds=10"
-    echo "copyless/default/2|copyless|2|large_flight|default 16777216|60"
-    lost_cases default three
-}
-
 full_cases() {
     local name setting ranks
     large_cases
-    for name in "${large_programs[@]}"; do
-        program_case "$name" three 2
-        program_case "$name" one-slot 3
-        program_case "$name" shm 4
-        program_case "$name" mixed 4
-        program_case "$name" default 8
-    done
-    program_case large megabytes 4 "bytes=64M rounds=2"
-    program_case large_flight megabytes 2 "bytes=256M rounds=2" | sed 's,/2|,-256/2|,'
+    larger_cases
     for setting in "${settings[@]}"; do
         for name in "${programs[@]}"; do
             program_case "$name" "$setting" 3

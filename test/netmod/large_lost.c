@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * large_lost.c: the last rank dies in the middle of large messages; the process manager leaves the others alone
- * (run, case lost). rounds= is its role: 0 it sends, 1 it receives, 2 both, 3 it has sent but nobody has received yet,
- * 4 it aborts the job, for which no rank may come to the end, 5 the others put into its window and get from it. The survivors get an error of the call that waits, whatever
- * was complete before is right, each request that was begun ends, and they can talk to each other as before.
+ * (run, case lost). rounds= is its role: 0 it sends, 1 it receives, 2 both, 3 it has sent but nobody has received
+ * yet, 4 it aborts the job, which then no rank may survive, 5 the others put into its window and get from it.
+ * The survivors get an error from the call that waits; what was complete before is right; each send that was begun
+ * ends; and they can talk to each other as before.
  */
 #include <signal.h>
 #include <stdio.h>
