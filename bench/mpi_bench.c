@@ -2,7 +2,9 @@
 /*
  * mpi_bench.c: latency, bandwidth and message rate between two MPI ranks, in plain MPI, with the
  * loops of the OSU micro-benchmarks: latency is half a round trip of blocking messages; bandwidth
- * and message rate are windows of 64 nonblocking messages, each window answered by 4 bytes.
+ * and message rate are windows of 64 nonblocking messages, each window answered by 4 bytes. One-sided:
+ * put_latency and get_latency are one operation and its flush, put_bandwidth and get_bandwidth windows
+ * of 64 and one flush, all under a shared lock while the target waits in MPI.
  * Output: lines `bench,size,value,unit`.
  *
  * With -e each round trip and each window is timed too, and their median is printed as
@@ -18,7 +20,7 @@
 #include "bench_common.h"
 
 enum { TAG_ORDER = 1, TAG_DATA = 2, TAG_ACK = 3 };
-enum { ORDER_STOP = 0, ORDER_LATENCY = 1, ORDER_WINDOW = 2 };
+enum { ORDER_STOP = 0, ORDER_LATENCY = 1, ORDER_WINDOW = 2, ORDER_PUT = 3, ORDER_GET = 4 };
 
 #define ACK_BYTES 4
 #define SAMPLES_MAX 65536
@@ -27,6 +29,7 @@ typedef struct {
     unsigned char *send_buffer;
     unsigned char *receive_buffer;
     MPI_Request requests[BENCH_WINDOW];
+    MPI_Win memory;             /* receive_buffer of both ranks */
     long kind;
     int window;                 /* messages in flight */
     double *samples;            /* seconds of each of the last batch; NULL: not wanted */
@@ -101,6 +104,26 @@ static void window_follower(bench_t * bench, size_t size, long count)
     }
 }
 
+/* Operations of one-sided communication, `window` to a flush. */
+static void onesided_driver(bench_t * bench, size_t size, long count)
+{
+    double since = bench_now();
+
+    MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, bench->memory);
+    for (long i = 0; i < count; i++) {
+        for (int slot = 0; slot < bench->window; slot++) {
+            if (bench->kind == ORDER_PUT)
+                MPI_Put(bench->send_buffer, (int) size, MPI_BYTE, 1, 0, (int) size, MPI_BYTE, bench->memory);
+            else
+                MPI_Get(bench->send_buffer, (int) size, MPI_BYTE, 1, 0, (int) size, MPI_BYTE, bench->memory);
+        }
+        MPI_Win_flush(1, bench->memory);
+        sample(bench, &since);
+    }
+    MPI_Win_unlock(1, bench->memory);
+    MPI_Send(NULL, 0, MPI_BYTE, 1, TAG_ACK, MPI_COMM_WORLD);
+}
+
 static double driver_batch(void *context, size_t size, long count)
 {
     bench_t *bench = context;
@@ -114,12 +137,16 @@ static double driver_batch(void *context, size_t size, long count)
     double start = bench_now();
     if (bench->kind == ORDER_LATENCY)
         latency_driver(bench, size, count);
-    else
+    else if (bench->kind == ORDER_WINDOW)
         window_driver(bench, size, count);
+    else
+        onesided_driver(bench, size, count);
     double seconds = bench_now() - start;
 
     if (bench->kind == ORDER_LATENCY)
         bench_verify(bench->receive_buffer, size, "latency, rank 0");
+    if (bench->kind == ORDER_GET)
+        bench_verify(bench->send_buffer, size, "get, rank 0");
     return seconds;
 }
 
@@ -133,9 +160,13 @@ static void follow(bench_t * bench)
             return;
         bench->window = (int) order[3];
         bench_fill(bench->send_buffer, (size_t) order[1]);
+        if (order[0] == ORDER_GET)
+            bench_fill(bench->receive_buffer, (size_t) order[1]);
         MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_ORDER, MPI_COMM_WORLD);
         if (order[0] == ORDER_LATENCY)
             latency_follower(bench, (size_t) order[1], order[2]);
+        else if (order[0] != ORDER_WINDOW)
+            MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_ACK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else
             window_follower(bench, (size_t) order[1], order[2]);
         bench_verify(bench->receive_buffer, (size_t) order[1], "rank 1");
@@ -164,6 +195,21 @@ static int window_for(size_t size, size_t most)
     return messages < 4 ? 4 : (int) messages;
 }
 
+static void drive_onesided(bench_t * bench, const bench_sizes_t * sizes, double budget,
+                           size_t window_bytes)
+{
+    for (int i = 0; i < 2 * sizes->count; i++) {
+        const size_t size = sizes->bytes[i / 2];
+        bench->kind = i % 2 == 0 ? ORDER_PUT : ORDER_GET;
+        const char *names[2][2] = { {"put_latency", "put_bandwidth"}, {"get_latency", "get_bandwidth"} };
+        bench->window = 1;
+        bench_print(names[i % 2][0], size, 1e6 * bench_measure(driver_batch, bench, size, budget), "us");
+        bench->window = window_for(size, window_bytes);
+        double seconds = bench_measure(driver_batch, bench, size, budget);
+        bench_print(names[i % 2][1], size, 1e-6 * bench->window * (double) size / seconds, "MB/s");
+    }
+}
+
 static void drive(bench_t * bench, const bench_sizes_t * sizes, double budget, int latency,
                   int window, size_t window_bytes)
 {
@@ -190,8 +236,9 @@ static void drive(bench_t * bench, const bench_sizes_t * sizes, double budget, i
 
 static void usage(const char *program)
 {
-    fprintf(stderr, "usage: mpiexec -n 2 %s [-b latency|window|all] [-s SIZES] [-t SECONDS]\n"
-            "       [-m BYTES] [-e]\n"
+    fprintf(stderr, "usage: mpiexec -n 2 %s [-b latency|window|onesided|all] [-s SIZES]\n"
+            "       [-t SECONDS] [-m BYTES] [-e]\n"
+            "  -b  all is latency and window (default)\n"
             "  -s  byte counts separated by commas; pow2 = 1 B to 4 MiB (default)\n"
             "  -t  time budget of one size, seconds (default 0.2)\n"
             "  -m  at most so many bytes in a window, though 4 messages (default: always 64)\n"
@@ -221,9 +268,10 @@ int main(int argc, char **argv)
     int all = strcmp(which, "all") == 0;
     int latency = all || strcmp(which, "latency") == 0;
     int window = all || strcmp(which, "window") == 0;
+    int onesided = strcmp(which, "onesided") == 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (ranks != 2 || optind != argc || !(latency || window))
+    if (ranks != 2 || optind != argc || !(latency || window || onesided))
         usage(argv[0]);
     bench_parse_sizes(list, &sizes);
 
@@ -231,10 +279,17 @@ int main(int argc, char **argv)
         .receive_buffer = bench_buffer(bench_largest(&sizes)),
         .samples = each ? bench_buffer(SAMPLES_MAX * sizeof(double)) : NULL
     };
+    if (onesided)
+        MPI_Win_create(bench.receive_buffer, (MPI_Aint) bench_largest(&sizes), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                       &bench.memory);
+    if (rank == 0 && onesided)
+        drive_onesided(&bench, &sizes, budget, window_bytes);
     if (rank == 0)
         drive(&bench, &sizes, budget, latency, window, window_bytes);
     else
         follow(&bench);
+    if (onesided)
+        MPI_Win_free(&bench.memory);
     MPI_Finalize();
     return 0;
 }

@@ -72,11 +72,15 @@ update_checkout() {
     touch "$cache/checkout/.autogen"
 }
 
-# library_configure FLAVOUR FLAGS...: only where these flags were not configured before.
+# library_configure FLAVOUR FLAGS...: only where these flags were not configured before, with or without the test
+# framework: without it there are no test programs.
 library_configure() {
     local flavour=$1 key
     shift
-    key=$({ printf '%s\n' "$@" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}"; compiler_version; } | digest_of_text)
+    key=$({
+        printf '%s\n' "$@" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}" "$(pkg-config --modversion catch2 2>/dev/null || echo none)"
+        compiler_version
+    } | digest_of_text)
     [ "$(cat "$cache/$flavour/.key" 2>/dev/null)" != "$key" ] || return 0
     mkdir -p "$cache/$flavour"
     step "$logs/$flavour-configure.log" 300 "library ($flavour): configure" \

@@ -9,7 +9,7 @@
  * bufenlarge_context_progress() hands each slot's payload to its deliver callback, in order.
  *
  * Large data need not take that way: what one side exposes the other reads, by RDMA writes from user memory to
- * user memory (seed 004; docs/wire-protocol.md, section 9).
+ * user memory (seed 004; docs/wire-protocol.md, section 10).
  *
  * Rules that hold for every function here
  *  - Nothing waits, nothing throws, nothing starts a thread.
@@ -218,6 +218,14 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t 
                                                            uint64_t offset, const struct iovec *iov,
                                                            int iov_count, uint64_t bytes, unsigned flags,
                                                            void *cookie);
+
+/* Lets every peer read this memory, until bufenlarge_context_unshare(), by the name in *exposure_p (never 0); reads of it
+ * go without BUFENLARGE_READ_LAST. It is registered at once, and may change at any time: when a peer reads it is the
+ * upper layer's business. BUFENLARGE_ERR_MEMORY when it cannot be registered. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_share(bufenlarge_context_t *context, void *memory, size_t bytes,
+                                                            uint32_t *exposure_p);
+/* To be called when no peer has a read of it under way. */
+BUFENLARGE_API void bufenlarge_context_unshare(bufenlarge_context_t *context, uint32_t exposure);
 
 /* Why the channel is lost, "" while it is not. Owned by the channel. */
 BUFENLARGE_API const char *bufenlarge_channel_error(const bufenlarge_channel_t *channel);

@@ -287,6 +287,19 @@ bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t* handle, uint32
   }
 }
 
+bufenlarge_status_t bufenlarge_context_share(bufenlarge_context_t* context, void* memory, size_t bytes,
+                                             uint32_t* exposure_p) {
+  try {
+    return context->context.share(memory, bytes, *exposure_p) ? BUFENLARGE_OK : BUFENLARGE_ERR_MEMORY;
+  } catch (const std::exception&) {
+    return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
+void bufenlarge_context_unshare(bufenlarge_context_t* context, uint32_t exposure) {
+  context->context.unshare(exposure);
+}
+
 const char* bufenlarge_channel_error(const bufenlarge_channel_t* handle) {
   return handle->channel == nullptr ? "" : handle->channel->error().c_str();
 }

@@ -27,8 +27,9 @@ struct Domain {
   DomainFid domain;
 };
 
-CompletionQueues bounded(const Domain& domain, std::size_t endpoints, std::size_t each) {
-  return {domain.domain.get(), FI_WAIT_NONE, true, endpoints, each};
+CompletionQueues bounded(const Domain& domain, std::size_t endpoints, std::size_t each,
+                         std::size_t shared = 0) {
+  return {domain.domain.get(), FI_WAIT_NONE, true, endpoints, each, shared};
 }
 
 TEST_CASE("the first completion queue holds what was expected, and no more is reserved of it", "[completion_queues]") {
@@ -96,9 +97,20 @@ TEST_CASE("an endpoint that needs more than the largest queue gets a queue of it
   CHECK(queues[1].entries == 20'000);
 }
 
+TEST_CASE("what all endpoints share is reserved by none of them", "[completion_queues]") {
+  const Domain domain;
+  CompletionQueues queues = bounded(domain, 2, 31, 64);
+  CHECK(queues[0].entries == 2 * 31);
+  for (unsigned n = 0; n < 2; ++n) CHECK(queues.reserve() == &queues[0]);
+  const CompletionQueue* second = queues.reserve();
+  REQUIRE(queues.size() == 2);
+  CHECK(second == &queues[1]);
+  CHECK(second->entries == 2 * 2 * 31);
+}
+
 TEST_CASE("where the number of entries is no limit one queue does for all", "[completion_queues]") {
   const Domain domain;
-  CompletionQueues queues(domain.domain.get(), FI_WAIT_FD, false, 2, 31);
+  CompletionQueues queues(domain.domain.get(), FI_WAIT_FD, false, 2, 31, 0);
   CHECK(queues.each() == 0);
   for (unsigned n = 0; n < 2000; ++n) REQUIRE(queues.reserve() == &queues[0]);
   CHECK(queues.size() == 1);

@@ -52,7 +52,7 @@ class Process {
 
   Process(const KnobTexts& knobs, std::uint32_t rank_in, std::uint32_t size, std::uint64_t job_key) : rank(rank_in) {
     const Options options = make_options(knobs);
-    const bufenlarge_context_config_t config{options.get(), rank, size, job_key, &deliver, &failed, this};
+    const bufenlarge_context_config_t config{options.get(), rank, size, job_key, &deliver, &failed, this, nullptr, nullptr, nullptr};
     char message[BUFENLARGE_MESSAGE_BYTES] = "";
     bufenlarge_context_t* opened = nullptr;
     const auto status = bufenlarge_context_open(&config, &opened, message, sizeof message);

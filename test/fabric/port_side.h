@@ -28,6 +28,8 @@ class PortSide {
   // ---- events, as FabricPort calls them; `user` is not looked at: one link at a time
   void on_written(void*) { ++written; }
   void on_doorbell(void*) { ++doorbells; }
+  void on_data_written(void*) { ++data_written; }
+  void on_read_done(void*, std::uint32_t sequence) { ends.push_back(sequence); }
   void on_lost(void*, std::string_view why) { lost.emplace_back(why); }
   void on_connected(void*, std::span<const std::byte> data) { connected.emplace_back(data.begin(), data.end()); }
   void on_rejected(void*, std::span<const std::byte> data) { rejected.emplace_back(data.begin(), data.end()); }
@@ -51,6 +53,8 @@ class PortSide {
   FabricPort port;
   unsigned written = 0;
   unsigned doorbells = 0;
+  unsigned data_written = 0;
+  std::vector<std::uint32_t> ends;
   std::vector<std::string> lost;
   std::vector<Bytes> connected;
   std::vector<Bytes> rejected;

@@ -16,8 +16,9 @@ constexpr std::size_t kPlaces = 15;
 
 class Slab {
  public:
+  explicit Slab(std::size_t receives = 0) : receives_(receives) {}
   WordCopies take() {
-    return slab_.take(kPlaces, [this](std::size_t bytes) { return port_.allocate(bytes); });
+    return slab_.take(kPlaces, receives_, [this](std::size_t bytes) { return port_.allocate(bytes); });
   }
   void give_back(const WordCopies& copies) { slab_.give_back(copies); }
   [[nodiscard]] std::uint64_t registrations() const { return port_.registrations().registrations; }
@@ -25,6 +26,7 @@ class Slab {
  private:
   FabricPort port_{{ProviderChoice::kTcp, "lo"}};
   WordCopySlab slab_;
+  const std::size_t receives_;
 };
 
 TEST_CASE("a word's copy stays while as many others as the queue has entries are posted", "[word_copies]") {
@@ -53,6 +55,25 @@ TEST_CASE("no two endpoints share a place, and all lie in registered memory", "[
   }
 }
 
+TEST_CASE("words that arrive have places behind the copies, of no other endpoint", "[word_copies]") {
+  constexpr std::size_t kReceives = 9;
+  Slab slab(kReceives);
+  std::set<const std::byte*> seen;
+  for (unsigned endpoint = 0; endpoint < 100; ++endpoint) {
+    WordCopies copies = slab.take();
+    for (std::uint32_t n = 0; n < 2 * kPlaces; ++n) {
+      const std::byte* place = copies.copy(pattern(kWordBytes, n).data());
+      CHECK(seen.insert(place).second == (n < kPlaces));
+    }
+    for (std::size_t n = 0; n < kReceives; ++n) {
+      const std::byte* place = copies.receive_place(n);
+      CHECK(seen.insert(place).second);
+      CHECK(place >= copies.region->data());
+      CHECK(place + kWordBytes <= copies.region->data() + copies.region->bytes());
+    }
+  }
+}
+
 TEST_CASE("places that were given back are taken again before memory is registered", "[word_copies]") {
   Slab slab;
   const WordCopies first = slab.take();
@@ -64,10 +85,10 @@ TEST_CASE("places that were given back are taken again before memory is register
 
 TEST_CASE("where no memory can be registered there are no places", "[word_copies]") {
   WordCopySlab slab;
-  const WordCopies none = slab.take(kPlaces, [](std::size_t) { return MemoryRegion(); });
+  const WordCopies none = slab.take(kPlaces, 0, [](std::size_t) { return MemoryRegion(); });
   CHECK(none.places == nullptr);
   slab.give_back(none);
-  CHECK(slab.take(kPlaces, [](std::size_t) { return MemoryRegion(); }).places == nullptr);
+  CHECK(slab.take(kPlaces, 0, [](std::size_t) { return MemoryRegion(); }).places == nullptr);
 }
 
 }  // namespace

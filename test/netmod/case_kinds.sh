@@ -232,6 +232,15 @@ case_unequal_phases() {
     check_refusal "$limit" "$log" PHASES "512 bytes" "256 bytes"
 }
 
+# ---- mangled messages ---------------------------------------------------------------------------
+
+# case_mangled: ARGUMENTS is "WHAT TEXT": the job ends with an error that has the text.
+case_mangled() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 what=${4%% *} text=${4#* }
+    run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "$what"
+    check_refusal "$limit" "$log" "$text"
+}
+
 # ---- strangers ----------------------------------------------------------------------------------
 
 # compile_stranger NAME: with the plain compiler, since it is not in the job.

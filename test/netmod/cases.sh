@@ -248,6 +248,11 @@ netmod_cases() {
     done < <(bad_knobs)
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     echo "badknobs/unequal-phases|unequal_phases|2|demo||60"
+    echo "mangled/kind|mangled|2|mangled|kind it sent a message of unknown kind|60"
+    echo "mangled/size|mangled|2|mangled|size it sent a message whose sizes contradict each other|60"
+    echo "mangled/error|mangled|2|mangled|error it sent an eager message with an unknown error|60"
+    echo "mangled/pieces-error|mangled|2|mangled|large-error it sent an eager message with an unknown error|60"
+    echo "mangled/pieces-size|mangled|2|mangled|large-size it sent an eager message that is too large|60"
     echo "stranger/tcp|stranger|4|p2p_random|stranger default|120"
     echo "stranger/fabric|stranger|4|p2p_random|stranger_fabric default|120"
     echo "stranger/fabric-one-slot|stranger|4|p2p_random|stranger_fabric one-slot|120"

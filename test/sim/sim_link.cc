@@ -18,7 +18,10 @@ constexpr std::uint32_t kShortQueueEntries = 15;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 std::string text_of(WriteKind kind) {
-  return kind == WriteKind::kSlots ? "slots" : kind == WriteKind::kAck ? "an acknowledgement" : "a word";
+  return kind == WriteKind::kSlots  ? "slots"
+         : kind == WriteKind::kData ? "data"
+         : kind == WriteKind::kAck  ? "an acknowledgement"
+                                    : "a word";
 }
 
 }  // namespace
@@ -26,7 +29,7 @@ std::string text_of(WriteKind kind) {
 // ---- posting
 
 WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
-                               std::uint64_t address, std::uint32_t key, WriteUse use) {
+                               std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
   const bool copied = bytes <= fabric_.inline_bytes || (use == WriteUse::kWord && bytes == sizeof(GrantWord));
   if (broken_ || other_ == nullptr) {
     // A device takes writes of a link that is no more, or says so: either is to be borne.
@@ -39,13 +42,15 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
     return WriteResult::kAgain;
   }
   const std::span<const std::byte> data(from, bytes);
-  const WriteKind kind = rules_.kind_of(key, address, bytes);
+  const bool is_data = use == WriteUse::kData || use == WriteUse::kLastData;
+  const WriteKind kind = is_data ? WriteKind::kData : rules_.kind_of(key, address, bytes);
   check(kind, data, address, key, use);
   note(kind, data);
   Write write{kind, copied ? nullptr : source, from, address, key, digest32(from, bytes), 0, 0, 0, {}, {}, {}};
   write.bytes.assign(from, from + bytes);
   write.read = copied;
-  write.rings = use == WriteUse::kRungSlots;
+  write.rings = use == WriteUse::kRungSlots || use == WriteUse::kLastData;
+  write.sequence = sequence;
   if (!copied) ++source->readers;
   if (kind == WriteKind::kAck) {
     std::memcpy(&write.ack, from, sizeof write.ack);
@@ -65,6 +70,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if (!connected_) fabric_.violate(who + "write on a connection that is not there yet");
   if (!active_ && !spoken_to_) fabric_.violate(who + "the passive side wrote first");
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
+  if (kind == WriteKind::kData) return;
   if ((kind != WriteKind::kSlots) != (use == WriteUse::kWord)) fabric_.violate(who + "write of another use");
   if (kind != WriteKind::kSlots) return;
   const bool rung = use == WriteUse::kRungSlots;
@@ -80,13 +86,17 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
 void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
   const std::uint32_t to = other_->rank_;
   std::uint64_t words[8] = {};
-  if (kind != WriteKind::kSlots) std::memcpy(words, data.data(), std::min(data.size(), sizeof words));
+  if (kind != WriteKind::kSlots && kind != WriteKind::kData) std::memcpy(words, data.data(), std::min(data.size(), sizeof words));
   switch (kind) {
     case WriteKind::kSlots:
       ++fabric_.totals.slot_writes;
       fabric_.totals.slots_written += rules_.next() - rules_.first();
       fabric_.trace.note("%lld>%lld  write: slots %lld to %lld of epoch %lld, %lld bytes", rank_, to,
                          rules_.first(), rules_.next() - 1, rules_.epoch(), data.size());
+      return;
+    case WriteKind::kData:
+      ++fabric_.totals.data_writes;
+      fabric_.trace.note("%lld>%lld  write: %lld bytes of data", rank_, to, data.size());
       return;
     case WriteKind::kGrant:
       ++fabric_.totals.grant_words;
@@ -137,7 +147,8 @@ void SimEndpoint::complete(Write& write) {
   if (write.source == nullptr) return;
   --write.source->readers;
   // An acknowledgement may be used, and its place with it, before its completion is here.
-  if (write.kind == WriteKind::kSlots && digest32(write.from, write.bytes.size()) != write.posted_digest)
+  if ((write.kind == WriteKind::kSlots || write.kind == WriteKind::kData) &&
+      digest32(write.from, write.bytes.size()) != write.posted_digest)
     fabric_.violate("rank " + std::to_string(rank_) + " changed memory before its write was complete");
 }
 
@@ -170,7 +181,7 @@ void SimEndpoint::advance() {
       if (!write.read) read(write);
       if (write.reread_us != 0 && write.reread_us <= now) {
         write.reread_us = 0;
-        if (write.kind == WriteKind::kSlots || !write.placed_whole()) read(write);
+        if (write.kind == WriteKind::kSlots || write.kind == WriteKind::kData || !write.placed_whole()) read(write);
       }
     }
     if (!fabric_.ordered()) place_due();
@@ -204,6 +215,12 @@ void SimEndpoint::ring_due() {
     write.rings = false;
     fabric_.moved = true;
     if (!other_->open()) continue;
+    other_->arrivals_.push_back(write.sequence);
+    if (write.sequence != 0) {
+      ++fabric_.totals.ends;
+      fabric_.trace.note("%lld>%lld  end of answer %lld", rank_, other_->rank_, write.sequence);
+      continue;
+    }
     ++fabric_.totals.doorbells;
     fabric_.trace.note("%lld>%lld  doorbell", rank_, other_->rank_);
     if (++other_->doorbells_ > fabric_.receives)
@@ -212,12 +229,16 @@ void SimEndpoint::ring_due() {
   drop_done();
 }
 
-bool SimEndpoint::take_doorbell() {
-  if (doorbells_ == 0) return false;
-  --doorbells_;
+std::optional<std::uint32_t> SimEndpoint::take_arrival() {
+  if (arrivals_.empty()) return std::nullopt;
+  const std::uint32_t sequence = arrivals_.front();
+  arrivals_.pop_front();
   fabric_.moved = true;
-  fabric_.totals.doorbells_after_loss += lost_;
-  return true;
+  if (sequence == 0) {
+    --doorbells_;
+    fabric_.totals.doorbells_after_loss += lost_;
+  }
+  return sequence;
 }
 
 void SimEndpoint::finish_placing(std::uint32_t key) {
@@ -227,21 +248,22 @@ void SimEndpoint::finish_placing(std::uint32_t key) {
   }
 }
 
-bool SimEndpoint::take_completion() {
+std::optional<WriteKind> SimEndpoint::take_completion() {
   const std::uint64_t now = fabric_.clock.now_us();
-  if (broken_) return false;
+  if (broken_) return std::nullopt;
   for (Write& write : writes_) {
     if (write.complete) continue;
-    if (!write.read || write.reread_us != 0 || write.complete_us > now) return false;
-    const bool told = write.source != nullptr && write.kind == WriteKind::kSlots;
+    if (!write.read || write.reread_us != 0 || write.complete_us > now) return std::nullopt;
+    const WriteKind kind = write.kind;
+    const bool told = write.source != nullptr && (kind == WriteKind::kSlots || kind == WriteKind::kData);
     complete(write);
     if (!told) continue;
     fabric_.moved = true;
     drop_done();
-    return true;
+    return kind;
   }
   drop_done();
-  return false;
+  return std::nullopt;
 }
 
 void SimEndpoint::drop_done() {

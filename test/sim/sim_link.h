@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,13 +32,15 @@ class SimEndpoint {
 
   // ---- the owner's calls
   [[nodiscard]] WriteResult write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
-                                  std::uint64_t address, std::uint32_t key, WriteUse use);
+                                  std::uint64_t address, std::uint32_t key, WriteUse use,
+                                  std::uint32_t sequence);
   // What was read from its source by now still arrives, then the other side is told.
   void close();
-  // One completion that is due; false when there is none.
-  [[nodiscard]] bool take_completion();
-  // One doorbell of the other side, whose receive is posted anew; false when there is none.
-  [[nodiscard]] bool take_doorbell();
+  // One completion that is due, of slots or data; nothing when there is none.
+  [[nodiscard]] std::optional<WriteKind> take_completion();
+  // What the other side told with a write, whose receive is posted anew: the end of an answer, by its sequence,
+  // or 0, a doorbell. Nothing when there is none.
+  [[nodiscard]] std::optional<std::uint32_t> take_arrival();
 
   // ---- the fabric's
   void pair(SimEndpoint& other, bool active);
@@ -58,8 +61,8 @@ class SimEndpoint {
   [[nodiscard]] std::uint64_t next_due_us() const;
   [[nodiscard]] std::uint64_t next_completion_us() const;
   [[nodiscard]] bool quiet() const { return writes_.empty(); }
-  // Doorbells wait for the owner's poll.
-  [[nodiscard]] bool rung() const { return doorbells_ != 0; }
+  // Doorbells or ends of answers wait for the owner's poll.
+  [[nodiscard]] bool rung() const { return !arrivals_.empty(); }
 
   [[nodiscard]] bool open() const { return user_ != nullptr; }
   [[nodiscard]] void* user() const { return user_; }
@@ -96,7 +99,8 @@ class SimEndpoint {
     std::size_t placed = 0;  // pieces
     bool read = false;
     bool complete = false;
-    bool rings = false;  // its doorbell has not been rung yet
+    bool rings = false;  // its doorbell, or the end of its answer, has not been told yet
+    std::uint32_t sequence = 0;
     std::uint64_t ring_us = 0;
     EnlargeAck ack{};  // kAck: as it was posted
 
@@ -139,7 +143,8 @@ class SimEndpoint {
   std::uint32_t rank_;
   std::uint64_t ring_us_ = 0;  // when the last doorbell is due
   std::uint32_t incomplete_ = 0;
-  std::uint32_t doorbells_ = 0;  // of the other side, not read yet
+  std::deque<std::uint32_t> arrivals_;  // of the other side, not read yet: sequences; 0: a doorbell
+  std::uint32_t doorbells_ = 0;         // of these
   std::uint32_t damaged_ack_ = 0;  // number of the request whose acknowledgements were damaged ...
   std::uint32_t damages_ = 0;      // ... this often
   bool connected_ = false;

@@ -11,6 +11,25 @@ bool SimMemory::refused(std::size_t bytes) {
   return refused_last_;
 }
 
+std::uint64_t SimMemory::address_of(std::uint32_t key) const {
+  return fabric_.virtual_addresses ? 0x7f0000000000u + (std::uint64_t{key} << 24) : 0;
+}
+
+SimMemory::Block* SimMemory::open_user(void* memory, std::size_t bytes, MemoryUse use) {
+  fabric_.moved = true;
+  if (fabric_.random.chance(fabric_.faults.registration_fails)) {
+    ++fabric_.totals.registrations_refused;
+    fabric_.trace.note("%lld  memory: %lld bytes of the user refused", rank_, bytes);
+    return nullptr;
+  }
+  const std::uint32_t key = next_key_++;
+  auto block = std::make_unique<Block>(
+      Block{nullptr, bytes, address_of(key), key, static_cast<std::byte*>(memory), use});
+  user_bytes_ += bytes;
+  fabric_.trace.note("%lld  memory: %lld bytes of the user registered, key %lld", rank_, bytes, key);
+  return blocks_.emplace(key, std::move(block)).first->second.get();
+}
+
 SimMemory::Block* SimMemory::open(std::size_t bytes) {
   fabric_.moved = true;
   if (refused(bytes)) {
@@ -19,9 +38,8 @@ SimMemory::Block* SimMemory::open(std::size_t bytes) {
     return nullptr;
   }
   const std::uint32_t key = next_key_++;
-  const std::uint64_t address = fabric_.virtual_addresses ? 0x7f0000000000u + (std::uint64_t{key} << 24) : 0;
-  auto block =
-      std::make_unique<Block>(Block{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, address, key});
+  auto block = std::make_unique<Block>(
+      Block{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, address_of(key), key});
   bytes_ += bytes;
   fabric_.trace.note("%lld  memory: %lld bytes registered, key %lld", rank_, bytes, key);
   return blocks_.emplace(key, std::move(block)).first->second.get();
@@ -33,13 +51,13 @@ void SimMemory::close(Block* block) {
                     std::to_string(block->key) + ")");
   fabric_.closing(rank_, block->key);
   fabric_.trace.note("%lld  memory: %lld bytes freed, key %lld", rank_, block->bytes, block->key);
-  bytes_ -= block->bytes;
+  (block->user == nullptr ? bytes_ : user_bytes_) -= block->bytes;
   blocks_.erase(block->key);
 }
 
 std::byte* SimMemory::at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
   const auto found = blocks_.find(key);
-  if (found == blocks_.end()) return nullptr;
+  if (found == blocks_.end() || found->second->use == MemoryUse::kSource) return nullptr;
   const Block& block = *found->second;
   const bool inside = address >= block.address && address - block.address <= block.bytes &&
                       bytes <= block.bytes - (address - block.address);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "sim/sim_fabric.h"
@@ -20,31 +21,41 @@ class SimMemory {
     std::size_t bytes;
     std::uint64_t address;  // as the peers name it
     std::uint32_t key;
+    std::byte* user = nullptr;  // memory of the upper layer: there are no words
+    std::optional<MemoryUse> use{};
     std::uint32_t readers = 0;  // posted writes of open links that are not complete
-    [[nodiscard]] std::byte* data() const { return reinterpret_cast<std::byte*>(words.get()); }
+    [[nodiscard]] std::byte* data() const {
+      return words ? reinterpret_cast<std::byte*>(words.get()) : user;
+    }
   };
 
   SimMemory(SimFabric& fabric, std::uint32_t rank) : fabric_(fabric), rank_(rank) {}
 
   // Zeroed. nullptr when it is refused.
   [[nodiscard]] Block* open(std::size_t bytes);
+  // Over memory of the upper layer.
+  [[nodiscard]] Block* open_user(void* memory, std::size_t bytes, MemoryUse use);
   void close(Block* block);
-  // Where a remote write goes; nullptr when nothing is registered there.
+  // Where a remote write goes; nullptr when nothing is registered there, or only to be read.
   [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
   // Never more than this in one piece: 0 is no limit.
   void set_block_bytes_max(std::size_t bytes) { block_bytes_max_ = bytes; }
   // Chance refuses only what is larger than this.
   void set_safe_bytes(std::size_t bytes) { safe_bytes_ = bytes; }
+  // Of own memory; of the upper layer's.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t user_bytes() const { return user_bytes_; }
   [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
 
  private:
   [[nodiscard]] bool refused(std::size_t bytes);
+  [[nodiscard]] std::uint64_t address_of(std::uint32_t key) const;
 
   SimFabric& fabric_;
   std::map<std::uint32_t, std::unique_ptr<Block>> blocks_;
   std::size_t bytes_ = 0;
+  std::size_t user_bytes_ = 0;
   std::size_t block_bytes_max_ = 0;
   std::size_t safe_bytes_ = 0;
   std::uint32_t next_key_ = 1;

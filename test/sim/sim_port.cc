@@ -157,11 +157,11 @@ void SimPort::crash() {
 // ---- writes and events
 
 WriteResult SimPort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                           std::uint64_t address, std::uint32_t key, WriteUse use) {
+                           std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
   if (!link) return WriteResult::kFailed;
   if (from < region.data() || from + bytes > region.data() + region.bytes())
     fabric_.violate("rank " + std::to_string(rank_) + " writes from outside of its region");
-  return link.endpoint()->write(region.block(), from, bytes, address, key, use);
+  return link.endpoint()->write(region.block(), from, bytes, address, key, use, sequence);
 }
 
 bool SimPort::next_event(Event& event) {

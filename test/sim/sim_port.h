@@ -59,11 +59,16 @@ class SimPort {
     SimMemory::Block* block = memory_.open(bytes);
     return block == nullptr ? Region() : Region(memory_, block);
   }
+  [[nodiscard]] Region register_memory(void* memory, std::size_t bytes, MemoryUse use) {
+    SimMemory::Block* block = memory_.open_user(memory, bytes, use);
+    return block == nullptr ? Region() : Region(memory_, block);
+  }
   [[nodiscard]] Link open(const void* card, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
   [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                                  std::uint64_t address, std::uint32_t key, WriteUse use);
+                                  std::uint64_t address, std::uint32_t key, WriteUse use,
+                                  std::uint32_t sequence = 0);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
   [[nodiscard]] Arrival arrival() const { return fabric_.arrival_of(rank_); }
   template <class Handler>
@@ -140,13 +145,19 @@ unsigned SimPort::poll(Handler& handler) {
 
 template <class Handler>
 bool SimPort::take_entry(Handler& handler, SimEndpoint& endpoint) {
-  const bool doorbell = endpoint.rung() && fabric_.random.chance(500);
-  if (!doorbell && endpoint.take_completion()) {
-    handler.on_written(endpoint.user());
-    return true;
+  const bool arrival = endpoint.rung() && fabric_.random.chance(500);
+  if (!arrival) {
+    const auto complete = endpoint.take_completion();
+    if (complete == WriteKind::kSlots) handler.on_written(endpoint.user());
+    if (complete == WriteKind::kData) handler.on_data_written(endpoint.user());
+    if (complete) return true;
   }
-  if (!endpoint.take_doorbell()) return false;
-  handler.on_doorbell(endpoint.user());
+  const auto sequence = endpoint.take_arrival();
+  if (!sequence) return false;
+  if (*sequence == 0)
+    handler.on_doorbell(endpoint.user());
+  else
+    handler.on_read_done(fabric_.ordered() ? nullptr : endpoint.user(), *sequence);
   return true;
 }
 

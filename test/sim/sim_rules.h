@@ -20,7 +20,7 @@
 
 namespace bufenlarge::sim {
 
-enum class WriteKind : std::uint8_t { kSlots, kGrant, kRepeat, kAck, kUnknown };
+enum class WriteKind : std::uint8_t { kSlots, kGrant, kRepeat, kAck, kData, kUnknown };
 
 class SimRules {
  public:

@@ -16,7 +16,7 @@ namespace bufenlarge::sim {
                   X(mixed_checked) X(mixed_rung)                                                           \
                   X(overtakes) X(connections) X(crossings) X(connects_refused) X(attempts_lost)            \
                   X(accepts_lost) X(rejections) X(strangers) X(requests_closed) X(allocation_failures)     \
-                      X(pauses) X(deaths) X(failures_told)
+                      X(registrations_refused) X(data_writes) X(ends) X(pauses) X(deaths) X(failures_told)
 
 struct SimTotals {
 #define BUFENLARGE_SIM_FIELD(name) std::uint64_t name = 0;

@@ -7,13 +7,19 @@ namespace bufenlarge::test {
 
 FakeFabric::Memory& FakeFabric::add(std::size_t bytes) {
   const std::uint32_t key = next_key_++;
-  Memory memory{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, std::uint64_t{key} << 32, key};
+  Memory memory{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, std::uint64_t{key} << 32, key, nullptr, {}};
   return memories_.emplace(key, std::move(memory)).first->second;
+}
+
+FakeFabric::Memory& FakeFabric::add_user(void* memory, std::size_t bytes, MemoryUse use) {
+  const std::uint32_t key = next_key_++;
+  Memory made{nullptr, bytes, std::uint64_t{key} << 32, key, static_cast<std::byte*>(memory), use};
+  return memories_.emplace(key, std::move(made)).first->second;
 }
 
 std::byte* FakeFabric::at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
   const auto found = memories_.find(key);
-  if (found == memories_.end()) return nullptr;
+  if (found == memories_.end() || found->second.use == MemoryUse::kSource) return nullptr;
   const Memory& memory = found->second;
   const bool inside = address >= memory.address && address - memory.address + bytes <= memory.bytes;
   return inside ? memory.data() + (address - memory.address) : nullptr;
@@ -27,7 +33,7 @@ bool FakeFabric::place(std::uint32_t key, std::uint64_t address, std::span<const
 
 FakePort::Region::~Region() {
   if (memory_ == nullptr) return;
-  port_->log.push_back("free " + std::to_string(memory_->bytes));
+  port_->log.push_back((memory_->user == nullptr ? "free " : "unregister ") + std::to_string(memory_->bytes));
   const auto reads = [this](const Posted& posted) {
     return posted.link->user != nullptr && posted.region_key == memory_->key;
   };
@@ -61,6 +67,12 @@ FakePort::Region FakePort::allocate(std::size_t bytes) {
   }
   log.push_back("allocate " + std::to_string(bytes));
   return {this, &fabric.add(bytes)};
+}
+
+FakePort::Region FakePort::register_memory(void* memory, std::size_t bytes, MemoryUse use) {
+  const bool refused = refuses_user_memory && refuses_user_memory(use, bytes);
+  log.push_back((refused ? "refuse " : "register ") + std::to_string(bytes));
+  return refused ? Region() : Region(this, &fabric.add_user(memory, bytes, use));
 }
 
 FakePort::Link FakePort::open(const void* card, std::span<const std::byte> data, void* user) {
@@ -97,47 +109,61 @@ void FakePort::reject(Request& request, std::span<const std::byte> data) {
   if (request.from != nullptr) request.from->port->rejected(request.from, rejections.back());
 }
 
+void FakePort::check_write(const Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                           WriteUse use, std::uint32_t sequence) {
+  if (from < region.data() || from + bytes > region.data() + region.bytes())
+    fabric.violations.push_back("a write from outside of its region");
+  if ((sequence != 0) != (use == WriteUse::kLastData))
+    fabric.violations.push_back("a sequence with a write that is not the last of an answer, or none with one that is");
+  const LinkState* other = link.state()->other;
+  // What is rung for a mixed side depends on its slots.
+  const bool slots = use == WriteUse::kSlots || use == WriteUse::kRungSlots;
+  if (other != nullptr && slots && other->port->arrives != Arrival::kMixed &&
+      (use == WriteUse::kRungSlots) != (other->port->arrives == Arrival::kDoorbell))
+    fabric.violations.push_back("slots rung for a peer that did not ask for it, or not rung for one that did");
+}
+
+void FakePort::land(const Write& write) {
+  if (!fabric.place(write.key, write.address, write.bytes))
+    fabric.violations.push_back("a write to memory that is not registered");
+  LinkState* other = write.link->other;
+  if (other == nullptr) return;
+  if (write.use == WriteUse::kRungSlots) other->port->ring(other);
+  if (write.use == WriteUse::kLastData) other->port->end_read(other, write.sequence);
+}
+
 WriteResult FakePort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                            std::uint64_t address, std::uint32_t key, WriteUse use) {
+                            std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
   if (!link || !link.state()->connected) {
     fabric.violations.push_back("a write on a link that is not connected");
     return WriteResult::kFailed;
   }
-  if (from < region.data() || from + bytes > region.data() + region.bytes())
-    fabric.violations.push_back("a write from outside of its region");
-  const LinkState* other = link.state()->other;
-  // What is rung for a mixed side depends on its slots.
-  if (other != nullptr && use != WriteUse::kWord && other->port->arrives != Arrival::kMixed &&
-      (use == WriteUse::kRungSlots) != (other->port->arrives == Arrival::kDoorbell))
-    fabric.violations.push_back("slots rung for a peer that did not ask for it, or not rung for one that did");
-  Write write{link.state(), Bytes(from, from + bytes), address, key, use};
+  check_write(link, region, from, bytes, use, sequence);
+  Write write{link.state(), Bytes(from, from + bytes), address, key, use, sequence};
   const WriteResult normal = bytes <= kInlineBytes ? WriteResult::kCopied : WriteResult::kPosted;
   const WriteResult result = rule ? rule(write).value_or(normal) : normal;
   if (result == WriteResult::kAgain || result == WriteResult::kFailed) {
     ++refused_writes;
     return result;
   }
-  if (withholds && withholds(write)) {
+  if (withholds && withholds(write))
     withheld.push_back(write);
-  } else {
-    if (!fabric.place(key, address, write.bytes))
-      fabric.violations.push_back("a write to memory that is not registered");
-    if (use == WriteUse::kRungSlots && other != nullptr) other->port->ring(link.state()->other);
-  }
+  else
+    land(write);
   writes.push_back(std::move(write));
   if (result == WriteResult::kPosted) {
     auto& posted = use == WriteUse::kWord ? posted_words_ : posted_;
-    posted.push_back({link.state(), region.remote_key(), from, writes.back().bytes});
+    posted.push_back({link.state(), region.remote_key(), from, writes.back().bytes, use});
   }
   return result;
 }
 
-FakePort::LinkState* FakePort::finish_oldest(std::deque<Posted>& posted) {
+FakePort::Posted FakePort::finish_oldest(std::deque<Posted>& posted) {
   const Posted done = std::move(posted.front());
   posted.pop_front();
   const bool same = done.link->user == nullptr || std::memcmp(done.from, done.bytes.data(), done.bytes.size()) == 0;
   if (!same) fabric.violations.push_back("memory was changed while a posted write read it");
-  return done.link;
+  return done;
 }
 
 void FakePort::connected(LinkState* link, Bytes data) {

@@ -30,16 +30,21 @@ class FakePort;
 class FakeFabric {
  public:
   struct Memory {
-    std::unique_ptr<std::uint64_t[]> words;
+    std::unique_ptr<std::uint64_t[]> words;  // empty: the memory is the user's
     std::size_t bytes;
     std::uint64_t address;
     std::uint32_t key;
-    [[nodiscard]] std::byte* data() const { return reinterpret_cast<std::byte*>(words.get()); }
+    std::byte* user = nullptr;
+    std::optional<MemoryUse> use;  // of the user's
+    [[nodiscard]] std::byte* data() const {
+      return words ? reinterpret_cast<std::byte*>(words.get()) : user;
+    }
   };
 
   Memory& add(std::size_t bytes);
+  Memory& add_user(void* memory, std::size_t bytes, MemoryUse use);
   void remove(std::uint32_t key) { memories_.erase(key); }
-  // The place a remote write goes to; nullptr when nothing is registered there.
+  // The place a remote write goes to; nullptr when nothing is registered there, or only to be read.
   [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
   // Places bytes as a fabric does. False when there is no such place.
   bool place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const;
@@ -119,6 +124,7 @@ class FakePort {
     std::uint64_t address;
     std::uint32_t key;
     WriteUse use;
+    std::uint32_t sequence = 0;
   };
 
   explicit FakePort(FakeFabric& fabric_in) : fabric(fabric_in) {}
@@ -127,11 +133,12 @@ class FakePort {
 
   // ---- the Port concept
   Region allocate(std::size_t bytes);
+  Region register_memory(void* memory, std::size_t bytes, MemoryUse use);
   Link open(const void* card, std::span<const std::byte> data, void* user);
   Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
   WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                    std::uint64_t address, std::uint32_t key, WriteUse use);
+                    std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence = 0);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
   template <class Handler>
@@ -149,19 +156,23 @@ class FakePort {
   void complete(std::size_t count) { due_completions_ += count; }
   [[nodiscard]] std::size_t posted() const { return posted_.size(); }
   // A doorbell of the link's other side, told by the next poll that has room for it.
-  void ring(LinkState* link) { doorbells_.push_back(link); }
+  void ring(LinkState* link) { arrivals_.push_back({link, 0}); }
+  // The same for the end of an answer.
+  void end_read(LinkState* link, std::uint32_t sequence) { arrivals_.push_back({link, sequence}); }
   // Entries of the log since the mark, which moves.
   std::vector<std::string> news();
 
   FakeFabric& fabric;
   std::uint64_t now = 1'000'000;
   Arrival arrives = Arrival::kInOrder;
-  std::size_t doorbells_per_poll = 16;
+  std::size_t doorbells_per_poll = 16;  // and ends of answers
+  bool names_ends = true;               // it is told whose link the end of an answer came on
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
   bool completes = true;
   bool refuses_open = false;
   bool refuses_accept = false;
   std::function<bool(std::size_t bytes)> refuses_memory;
+  std::function<bool(MemoryUse use, std::size_t bytes)> refuses_user_memory;
   // What a write comes to; nothing: it is taken.
   std::function<std::optional<WriteResult>(const Write&)> rule;
   // Writes that are taken but do not land by themselves go here.
@@ -189,13 +200,21 @@ class FakePort {
     std::uint32_t region_key;
     const std::byte* from;
     Bytes bytes;
+    WriteUse use;
+  };
+  struct Arrived {
+    LinkState* link;
+    std::uint32_t sequence;  // 0: a doorbell
   };
 
   LinkState* make_link(std::span<const std::byte> data, void* user);
-  [[nodiscard]] LinkState* finish_oldest(std::deque<Posted>& posted);
+  void check_write(const Link& link, const Region& region, const std::byte* from, std::size_t bytes, WriteUse use,
+                   std::uint32_t sequence);
+  void land(const Write& write);
+  [[nodiscard]] Posted finish_oldest(std::deque<Posted>& posted);
 
   std::deque<Event> events_;
-  std::deque<LinkState*> doorbells_;
+  std::deque<Arrived> arrivals_;
   std::deque<Posted> posted_;        // oldest first
   std::deque<Posted> posted_words_;  // nobody is told when they are complete
   std::size_t due_completions_ = 0;
@@ -207,19 +226,25 @@ static_assert(Port<FakePort>);
 template <class Handler>
 unsigned FakePort::poll(Handler& handler) {
   unsigned count = 0;
-  for (std::size_t room = doorbells_per_poll; room > 0 && !doorbells_.empty(); --room) {
-    const LinkState* link = doorbells_.front();
-    doorbells_.pop_front();
-    if (link->user == nullptr) continue;
-    handler.on_doorbell(link->user);
+  for (std::size_t room = doorbells_per_poll; room > 0 && !arrivals_.empty(); --room) {
+    const Arrived arrived = arrivals_.front();
+    arrivals_.pop_front();
+    if (arrived.link->user == nullptr) continue;
+    if (arrived.sequence == 0)
+      handler.on_doorbell(arrived.link->user);
+    else
+      handler.on_read_done(names_ends ? arrived.link->user : nullptr, arrived.sequence);
     ++count;
   }
   while (!posted_words_.empty()) (void)finish_oldest(posted_words_);
   std::size_t due = completes ? posted_.size() : std::exchange(due_completions_, 0);
   for (; due > 0 && !posted_.empty(); --due) {
-    const LinkState* link = finish_oldest(posted_);
-    if (link->user == nullptr) continue;
-    handler.on_written(link->user);
+    const Posted done = finish_oldest(posted_);
+    if (done.link->user == nullptr) continue;
+    if (done.use < WriteUse::kData)
+      handler.on_written(done.link->user);
+    else
+      handler.on_data_written(done.link->user);
     ++count;
   }
   return count;

@@ -37,7 +37,7 @@ std::string unresolved(const Settings& changes) {
 TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"PHASES", "512,8192"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
-      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"INTERFACE", ""},
+      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
@@ -157,6 +157,17 @@ TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
   CHECK(with({{"YIELD_AFTER", "1000000"}}).values().yield_after == 1'000'000);
 }
 
+TEST_CASE("the smallest rendezvous is a number, or none at all, or the fabric's", "[knobs]") {
+  CHECK_FALSE(with({}).values().rendezvous);
+  CHECK_FALSE(with({{"RENDEZVOUS", "1024"}, {"RENDEZVOUS", "auto"}}).values().rendezvous);
+  CHECK(with({{"RENDEZVOUS", "off"}}).values().rendezvous == ~std::uint64_t{0});
+  CHECK(with({{"RENDEZVOUS", "1024"}}).values().rendezvous == 1024u);
+  CHECK(with({{"RENDEZVOUS", "1073741824"}}).values().rendezvous == 1073741824u);
+  Knobs knobs = with({{"RENDEZVOUS", "off"}});
+  CHECK_FALSE(knobs.set("RENDEZVOUS", "1").empty());
+  CHECK(knobs.values().rendezvous == ~std::uint64_t{0});
+}
+
 TEST_CASE("durations have a unit", "[knobs]") {
   CHECK(resolved({{"ACK_TIMEOUT", "1000us"}}).ack_timeout_us == 1000);
   CHECK(resolved({{"ACK_TIMEOUT", "1ms"}}).ack_timeout_us == 1000);
@@ -185,6 +196,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"VECTOR", {"full", "Partial", "partial,whole"}},
     {"PROVIDER", {"TCP", "tcp;ofi_rxm", "sockets", "verbs,tcp"}},
     {"ARRIVAL", {"Polled", "doorbells", "polled,doorbell", "Mixed", "mix", "bell"}},
+    {"RENDEZVOUS", {"on", "Auto", "Off", "0", "1023", "1073741825", "-1", "64k", "1e6", "auto,off"}},
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
@@ -215,6 +227,7 @@ TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, 
       CHECK(fresh.values().provider == ProviderChoice::kAuto);
       CHECK(fresh.values().arrival == ArrivalChoice::kAuto);
       CHECK(fresh.values().yield_after == 32);
+      CHECK_FALSE(fresh.values().rendezvous);
       CHECK_FALSE(fresh.values().summary);
     }
   }

@@ -121,11 +121,13 @@ class Channel {
 
   // ---- channel_send.h
   [[nodiscard]] Status not_ready();
+  [[nodiscard]] bool send_straight(std::span<const iovec> vector, std::size_t& sent);
   void stage(std::span<const iovec> elements, bool ends, std::size_t& sent);
   void stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks);
   [[nodiscard]] std::uint32_t room();
   void flush();
   [[nodiscard]] bool post_run();
+  [[nodiscard]] bool write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count);
   [[nodiscard]] std::uint32_t run_length() const;
   [[nodiscard]] bool to_be_rung(std::uint32_t first, std::uint32_t count) const;
   void mark_rung(std::uint32_t first, std::uint32_t count);

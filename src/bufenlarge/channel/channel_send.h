@@ -22,6 +22,7 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
   sent = 0;
   if (!connect_.ready() || failed()) [[unlikely]] return not_ready();
   if (!enlarge_sender_.steady()) [[unlikely]] return Status::kAgain;
+  if (!more && !corked && send_straight(vector, sent)) [[likely]] return failed() ? failure_ : Status::kOk;
   const VectorPlan plan = plan_vector(vector, core_.settings.phases, send_phase_, send_limit_,
                                       core_.settings.vector_mode);
   if (plan.phase != send_phase_) [[unlikely]] {
@@ -35,6 +36,30 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
     want_attention();
   if (failed()) [[unlikely]] return failure_;
   return sent != 0 ? Status::kOk : Status::kAgain;
+}
+
+// The common case: a whole message that fits one slot, with nothing staged before it. What it writes is what the
+// steps for any message write. False, with nothing done, when it is not that case.
+template <class PortT>
+bool Channel<PortT>::send_straight(std::span<const iovec> vector, std::size_t& sent) {
+  std::size_t bytes = 0;
+  for (const iovec& element : vector) bytes += element.iov_len;
+  if (bytes - 1 >= send_geometry().threshold_bytes || message_open_ || !producer_.all_posted() ||
+      in_flight_.full() || room() == 0)
+    return false;
+  sent = bytes;
+  const auto slot_bytes = static_cast<std::uint32_t>(bytes);
+  const std::uint32_t index = producer_.stage_index();
+  const std::uint32_t begin = payload_offset(send_ring_.stride(), slot_bytes);
+  std::byte* to = send_ring_.slot(index) + begin;
+  for (const iovec& element : vector) {
+    std::memcpy(to, element.iov_base, element.iov_len);
+    to += element.iov_len;
+  }
+  sent_.count(send_phase_, slot_bytes, true, true);
+  stage_slot(SlotKind::kPayload, slot_bytes, kMarksOfMessage);
+  if (!write_run(index, begin, 1)) want_attention();
+  return true;
 }
 
 template <class PortT>
@@ -178,14 +203,20 @@ void Channel<PortT>::mark_rung(std::uint32_t first, std::uint32_t count) {
   last->check = 0;
 }
 
-// Posts one write of slots. False when it has to be tried again.
+// Posts one write of the next slots. False when it has to be tried again.
 template <class PortT>
 bool Channel<PortT>::post_run() {
   if (in_flight_.full()) return false;
   const std::uint32_t stride = send_ring_.stride();
   const std::uint32_t first = producer_.post_index();
   const std::uint32_t begin = payload_offset(stride, trailer_of(send_ring_.slot(first), stride)->bytes);
-  const std::uint32_t count = run_length();
+  return write_run(first, begin, run_length());
+}
+
+// The write of `count` slots from `first` on, of which the first is used from `begin` on.
+template <class PortT>
+bool Channel<PortT>::write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count) {
+  const std::uint32_t stride = send_ring_.stride();
   const bool rung = remote_.wants_doorbells && to_be_rung(first, count);
   if (rung) mark_rung(first, count);
   const std::byte* from = send_ring_.slot(first) + begin;
@@ -235,7 +266,6 @@ Rendezvous<Channel<PortT>>& Channel<PortT>::rendezvous() {
   return *rendezvous_;
 }
 
-// What cannot be registered is exposed all the same, and goes through the ring.
 template <class PortT>
 Status Channel<PortT>::expose(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
   if (failed()) return failure_;
@@ -244,7 +274,6 @@ Status Channel<PortT>::expose(std::span<const iovec> segments, void* cookie, std
   exposure.memory = UserMemory<PortT>(segments);
   exposure.cookie = cookie;
   exposure.peer = peer_;
-  if (!exposure.memory.register_all(core_.port, MemoryUse::kSource)) ++core_.rendezvous.refused;
   name = core_.exposures.add(std::move(exposure));
   return name != 0 ? Status::kOk : Status::kMemoryError;
 }

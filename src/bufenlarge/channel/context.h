@@ -55,6 +55,10 @@ class Context {
 
   // Loopback: copied whole, delivered by a later round. Returns the bytes.
   std::size_t send_to_self(std::span<const iovec> vector, bool more);
+  // Lets all peers read this memory, until unshare(). Registered now; false when that is refused.
+  [[nodiscard]] bool share(void* memory, std::size_t bytes, std::uint32_t& name);
+  // Nobody reads it any more, but for writes whose completion is still to come.
+  void unshare(std::uint32_t name);
   // Large data: copied by a later round.
   [[nodiscard]] Status expose_to_self(std::span<const iovec> segments, void* cookie, std::uint32_t& name);
   void read_from_self(const ReadOrder& order) { self_reads_.push_back({order, UserMemory<Port>(order.to)}); }
@@ -115,6 +119,7 @@ class Context {
     UserMemory<Port> to;
   };
 
+  PinnedMemory shared_{0, ~std::uint64_t{0}};  // as much as the upper layer shares
   Core core_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<std::byte> cards_;
@@ -245,6 +250,25 @@ unsigned Context<PortT>::deliver_to_self() {
   to_self_.pop_front();
   core_.upper.deliver(core_.upper.user, core_.rank, piece.bytes.data(), piece.bytes.size(), piece.marks);
   return 1;
+}
+
+template <class PortT>
+bool Context<PortT>::share(void* memory, std::size_t bytes, std::uint32_t& name) {
+  const iovec whole{memory, bytes};
+  Exposure<Port> exposure;
+  exposure.memory = UserMemory<Port>(std::span(&whole, 1));
+  exposure.peer = kAnyPeer;
+  if (exposure.memory.register_all(core_.port, MemoryUse::kSource, shared_) != Pinning::kDone) return false;
+  name = core_.exposures.add(std::move(exposure));
+  return name != 0;
+}
+
+template <class PortT>
+void Context<PortT>::unshare(std::uint32_t name) {
+  Exposure<Port>* exposure = core_.exposures.find(name, kAnyPeer);
+  if (exposure == nullptr) return;
+  exposure->released = true;
+  if (exposure->done()) core_.exposures.remove(name);
 }
 
 template <class PortT>

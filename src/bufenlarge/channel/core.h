@@ -54,6 +54,8 @@ struct Core {
   const std::uint32_t rank;
   const UpperLayer upper;
   ControlSlab<Port> control;
+  PinnedMemory sources;       // of the user, registered for answers
+  PinnedMemory destinations;  // the same for reads
   Exposures<Port> exposures;
   ReadTable<Channel> reads;
   RendezvousCounters rendezvous;

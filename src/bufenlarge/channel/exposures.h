@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What this process lets single peers read, by the name the peer uses. A name is an index and a count of the
+// What this process lets one peer, or all of them, read, by the name the peer uses. A name is an index and a count of the
 // index's uses, so that a late or made-up one is seen.
 #pragma once
 
@@ -12,14 +12,17 @@
 
 namespace bufenlarge {
 
+inline constexpr std::uint32_t kAnyPeer = ~std::uint32_t{0};
+
 template <class Port>
 struct Exposure {
-  UserMemory<Port> memory;
+  UserMemory<Port> memory;     // registered when it is first asked for
   void* cookie = nullptr;      // the upper layer's
-  std::uint32_t peer = 0;      // who may read it
+  std::uint32_t peer = 0;      // who may read it; kAnyPeer: all, and none of them releases it
   std::uint32_t answers = 0;   // requests not answered to their end
   std::uint32_t writes = 0;    // posted and not complete
   bool released = false;       // the peer needs it no more
+  bool in_pieces = false;      // it could not be registered
 
   [[nodiscard]] bool done() const { return released && answers == 0 && writes == 0; }
 };
@@ -48,8 +51,8 @@ class Exposures {
     const std::uint32_t index = name & kIndexMask;
     if (index >= entries_.size()) return nullptr;
     Entry& entry = entries_[index];
-    return entry.used && entry.uses == name >> kIndexBits && entry.exposure.peer == peer ? &entry.exposure
-                                                                                         : nullptr;
+    const bool theirs = entry.exposure.peer == peer || entry.exposure.peer == kAnyPeer;
+    return entry.used && entry.uses == name >> kIndexBits && theirs ? &entry.exposure : nullptr;
   }
 
   void remove(std::uint32_t name) {

@@ -69,9 +69,9 @@ enum class WriteResult : std::uint8_t {
   kFailed,  // the link is lost
 };
 
-// Enough for words, and for slots of 8 bytes of payload. A larger send queue entry is the price: on rxe
-// an entry takes 256 bytes up to here (docs/decisions/0009-queue-sizes.md).
-inline constexpr std::size_t kInlineBytes = 32;
+// Enough for words, and for slots of 24 bytes of payload: MPI's messages of up to 8 bytes. A larger send queue
+// entry is the price: on rxe an entry takes 256 bytes up to here (docs/decisions/0009-queue-sizes.md).
+inline constexpr std::size_t kInlineBytes = 48;
 
 // Slot writes one channel keeps posted at most. libfabric's tcp provider has no bound of its own, and
 // verbs endpoints have a shorter queue and answer kAgain.

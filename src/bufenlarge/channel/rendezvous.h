@@ -75,7 +75,7 @@ class Rendezvous {
   };
 
   // ---- rendezvous_read.h
-  void start(Read& read);
+  [[nodiscard]] bool start(Read& read);
   [[nodiscard]] bool ask(Read& read);
   [[nodiscard]] bool may_ask(const Read& read) const;
   void finish_if_done(Read& read);
@@ -83,6 +83,7 @@ class Rendezvous {
   void release(std::uint32_t exposure);
   void drop_if_done(std::uint32_t exposure);
   [[nodiscard]] bool exposed(const ReadRequestParts& parts) const;
+  [[nodiscard]] bool pin_sources(ReadAnswer& answer);
   [[nodiscard]] bool answer(ReadAnswer& answer);
   [[nodiscard]] bool write_next(ReadAnswer& answer);
   [[nodiscard]] bool stage_piece(ReadAnswer& answer);

@@ -14,7 +14,8 @@ template <class ChannelT>
 bool Rendezvous<ChannelT>::exposed(const ReadRequestParts& parts) const {
   for (const ReadSource& source : parts.sources) {
     const auto* exposure = channel_.core_.exposures.find(source.exposure, channel_.peer_);
-    if (exposure == nullptr || exposure->released) return false;
+    const bool releases = (parts.head.flags & kReadLast) != 0;
+    if (exposure == nullptr || exposure->released || (releases && exposure->peer == kAnyPeer)) return false;
     const std::uint64_t bytes = exposure->memory.bytes();
     if (source.offset > bytes || source.bytes > bytes - source.offset) return false;
   }
@@ -52,7 +53,9 @@ void Rendezvous<ChannelT>::drop_if_done(std::uint32_t name) {
   auto* exposure = core.exposures.find(name, channel_.peer_);
   if (exposure == nullptr || !exposure->done()) return;
   void* cookie = exposure->cookie;
+  const bool shared = exposure->peer == kAnyPeer;
   core.exposures.remove(name);  // its registrations too
+  if (shared) return;
   core.upper.released(core.upper.user, channel_.peer_, cookie, Status::kOk);
 }
 
@@ -80,12 +83,27 @@ bool Rendezvous<ChannelT>::service() {
   return asks || !answers_.empty();
 }
 
+// Registers what is to be read, as late as it is asked for. False when that has to wait.
+template <class ChannelT>
+bool Rendezvous<ChannelT>::pin_sources(ReadAnswer& answer) {
+  auto& core = channel_.core_;
+  for (const ReadSource& source : answer.sources()) {
+    auto& exposure = *core.exposures.find(source.exposure, channel_.peer_);
+    if (!answer.in_pieces() && !exposure.in_pieces && !exposure.memory.registered()) {
+      const Pinning pinning = exposure.memory.register_all(core.port, MemoryUse::kSource, core.sources);
+      if (pinning == Pinning::kWait) return false;
+      exposure.in_pieces = pinning == Pinning::kRefused;
+      if (exposure.in_pieces) ++core.rendezvous.refused;
+    }
+    if (exposure.in_pieces) answer.use_pieces();
+  }
+  return true;
+}
+
 // Sends what can go of the answer; true when that was all.
 template <class ChannelT>
 bool Rendezvous<ChannelT>::answer(ReadAnswer& answer) {
-  for (const ReadSource& source : answer.sources()) {
-    if (!channel_.core_.exposures.find(source.exposure, channel_.peer_)->memory.registered()) answer.use_pieces();
-  }
+  if (!pin_sources(answer)) return false;
   while (!answer.done()) {
     if (!(answer.in_pieces() ? stage_piece(answer) : write_next(answer))) return false;
   }
@@ -124,7 +142,8 @@ bool Rendezvous<ChannelT>::write_next(ReadAnswer& answer) {
 template <class ChannelT>
 bool Rendezvous<ChannelT>::stage_piece(ReadAnswer& answer) {
   if (channel_.grows() || !channel_.may_stage()) return false;
-  const ReadAnswer::Stretch stretch = answer.next(channel_.slot_capacity() - sizeof(ReadPiece));
+  const auto bytes_max = static_cast<std::uint32_t>(channel_.slot_capacity() - sizeof(ReadPiece));
+  const ReadAnswer::Stretch stretch = answer.next(bytes_max);
   const ReadPiece head{answer.sequence(), 0};
   const std::uint32_t bytes = stretch.source.bytes;
   std::byte* to = channel_.begin_control(sizeof head + bytes);

@@ -18,20 +18,29 @@ void Rendezvous<ChannelT>::read(const ReadOrder& order) {
   read.order.to = {};
 }
 
-// Registers the destination as late as the data is asked for, so that pinned memory is bounded by what is under
-// way.
+// Decides how the data is to come. False when the destination cannot be registered yet.
 template <class ChannelT>
-void Rendezvous<ChannelT>::start(Read& read) {
+bool Rendezvous<ChannelT>::start(Read& read) {
+  auto& core = channel_.core_;
   if (read.memory.bytes() == 0) {
     read.way = Way::kHandedUp;
-  } else if (read.memory.register_all(channel_.core_.port, MemoryUse::kDestination)) {
-    read.way = Way::kWrites;
-    const ReadOrder& order = read.order;
-    read.plan.emplace(order.exposure, order.offset, order.bytes, order.last, read.memory.destinations());
-  } else {
-    read.way = Way::kPieces;
-    ++channel_.core_.rendezvous.refused;
+    return true;
   }
+  switch (read.memory.register_all(core.port, MemoryUse::kDestination, core.destinations)) {
+    case Pinning::kDone: {
+      const ReadOrder& order = read.order;
+      read.way = Way::kWrites;
+      read.plan.emplace(order.exposure, order.offset, order.bytes, order.last, read.memory.destinations());
+      return true;
+    }
+    case Pinning::kWait:
+      return false;
+    case Pinning::kRefused:
+      read.way = Way::kPieces;
+      ++core.rendezvous.refused;
+      return true;
+  }
+  return false;
 }
 
 // Pieces are put together in order, so there is one request of such a read at a time.
@@ -55,7 +64,7 @@ bool Rendezvous<ChannelT>::ask(Read& read) {
     channel_.stage_control(SlotKind::kReadRequest, std::span(room, length));
     return true;
   }
-  if (read.way == Way::kNotStarted) start(read);
+  if (read.way == Way::kNotStarted && !start(read)) return false;
   const std::uint32_t sequence = channel_.core_.reads.add(&channel_, &read);
   auto& entry = *channel_.core_.reads.find(sequence);
   entry.offset = read.asked;

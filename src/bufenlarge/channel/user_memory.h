@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Memory of the user, registered for as long as one transfer needs it: segments in order, which together
 // are one stretch of bytes. Neighbours within a page share a registration.
+//
+// What is registered is pinned on verbs, so it is bounded: PinnedMemory counts one side's, sources or destinations, of
+// all channels. The two have bounds of their own: sources wait for nobody but the own device, so they always come
+// free, and with them the peers' destinations.
 #pragma once
 
 #include <sys/uio.h>
@@ -10,12 +14,27 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "channel/port.h"
 #include "protocol/read_request.h"
 
 namespace bufenlarge {
+
+struct PinnedMemory {
+  std::uint64_t bytes = 0;  // registered now
+  std::uint64_t bytes_max = 256u << 20;
+
+  // Whether so much more is to wait until some of it is given back.
+  [[nodiscard]] bool full(std::uint64_t more) const { return bytes != 0 && bytes + more > bytes_max; }
+};
+
+enum class Pinning : std::uint8_t {
+  kDone,
+  kWait,     // others have to give some back first
+  kRefused,  // or not worth it
+};
 
 template <class Port>
 class UserMemory {
@@ -35,22 +54,39 @@ class UserMemory {
     }
   }
 
+  UserMemory(UserMemory&& other) noexcept { swap(other); }
+  UserMemory& operator=(UserMemory&& other) noexcept {
+    UserMemory(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~UserMemory() { unregister(); }
+
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] bool registered() const { return !regions_.empty(); }
 
-  // False, and nothing is registered, when it is refused or not worth it.
-  [[nodiscard]] bool register_all(Port& port, MemoryUse use) {
-    std::vector<Run> runs = find_runs();
-    bool worked = runs.size() <= kRegionsMax;
+  // All of it or nothing.
+  [[nodiscard]] Pinning register_all(Port& port, MemoryUse use, PinnedMemory& pinned) {
+    if (pinned.full(bytes_)) return Pinning::kWait;
+    const std::vector<Run> runs = find_runs();
+    if (runs.size() > kRegionsMax) return Pinning::kRefused;
+    bool worked = true;
     for (std::size_t i = 0; worked && i < runs.size(); ++i) {
       Region region = port.register_memory(runs[i].begin, static_cast<std::size_t>(runs[i].end - runs[i].begin), use);
       worked = region.bytes() != 0;
       if (worked) regions_.push_back(std::move(region));
     }
-    if (!worked) regions_.clear();
-    return worked;
+    if (!worked) {
+      regions_.clear();
+      return pinned.bytes != 0 ? Pinning::kWait : Pinning::kRefused;
+    }
+    pinned_ = &pinned;
+    pinned.bytes += bytes_;
+    return Pinning::kDone;
   }
-  void unregister() { regions_.clear(); }
+  void unregister() {
+    regions_.clear();
+    if (pinned_ != nullptr) std::exchange(pinned_, nullptr)->bytes -= bytes_;
+  }
 
   struct Place {
     std::byte* at;
@@ -102,6 +138,13 @@ class UserMemory {
   }
 
  private:
+  void swap(UserMemory& other) noexcept {
+    std::swap(segments_, other.segments_);
+    std::swap(regions_, other.regions_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(pinned_, other.pinned_);
+  }
+
   struct Segment {
     std::byte* at;
     std::uint64_t offset;  // within the whole
@@ -130,6 +173,7 @@ class UserMemory {
   std::vector<Segment> segments_;
   std::vector<Region> regions_;
   std::uint64_t bytes_ = 0;
+  PinnedMemory* pinned_ = nullptr;  // while registered
 };
 
 }  // namespace bufenlarge

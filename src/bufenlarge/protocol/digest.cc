@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "protocol/digest.h"
 
+#include <cstring>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace bufenlarge {
 
+namespace {
+
+// Two odd constants of xxHash.
+constexpr std::uint64_t kFirstPrime = 0x9E3779B185EBCA87u;
+constexpr std::uint64_t kSecondPrime = 0xC2B2AE3D27D4EB4Fu;
+
+// One step of XXH3's own mixing, in which a bit of either word changes about half of the result.
+std::uint64_t mix(const SlotTrailer& trailer) {
+  std::uint64_t words[3];
+  std::memcpy(words, &trailer, sizeof words);
+  __extension__ using Product = unsigned __int128;
+  const std::uint64_t grant = words[0] >> 32;  // without `check`
+  const Product product = Product{words[1] ^ kFirstPrime} * (words[2] ^ grant * kSecondPrime);
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+}  // namespace
+
 std::uint32_t slot_check(const void* payload, const SlotTrailer& trailer) {
-  SlotTrailer keyed = trailer;
-  keyed.check = 0;
-  const XXH64_hash_t seed = XXH3_64bits(&keyed, sizeof keyed);
-  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(payload, trailer.bytes, seed));
+  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(payload, trailer.bytes, mix(trailer)));
 }
 
 std::uint64_t ack_check(const EnlargeAck& ack) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A request to read the peer's memory, as it travels and as it is answered (docs/wire-protocol.md, section
-// 9; seed 004, claims 1 to 8). Pure: what is exposed and what is registered is the channel's business.
+// 10; seed 004, claims 1 to 8). Pure: what is exposed and what is registered is the channel's business.
 #pragma once
 
 #include <cstddef>

@@ -26,14 +26,14 @@ class RingConsumer {
     reported_ = consumed_ = base;
     slots_ = slots;
     index_ = 0;
-    lap_ = 0;
+    lap_ = {};
   }
 
   [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
   [[nodiscard]] std::uint32_t index() const { return index_; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   // The commit word the next slot will carry.
-  [[nodiscard]] std::uint64_t expected_commit() const { return commit_word(consumed_, lap_); }
+  [[nodiscard]] std::uint64_t expected_commit() const { return lap_.commit_word(consumed_); }
 
   // The sender has used all the credit it was given: a slot that arrives now breaks the protocol.
   [[nodiscard]] bool credit_used_up() const { return consumed_ - reported_ == slots_; }
@@ -42,7 +42,7 @@ class RingConsumer {
     ++consumed_;
     if (++index_ == slots_) {
       index_ = 0;
-      ++lap_;
+      lap_.next();
     }
     BUFENLARGE_CHECK(consumed_ - reported_ <= slots_);
   }
@@ -56,7 +56,7 @@ class RingConsumer {
  private:
   std::uint64_t reported_ = 0;
   std::uint64_t consumed_ = 0;
-  std::uint64_t lap_ = 0;
+  Lap lap_;
   std::uint32_t slots_ = 0;
   std::uint32_t index_ = 0;
 };

@@ -28,7 +28,7 @@ class RingProducer {
     completed_ = granted_ = posted_ = staged_ = base;
     slots_ = slots;
     stage_index_ = post_index_ = 0;
-    stage_lap_ = 0;
+    stage_lap_ = {};
   }
 
   [[nodiscard]] std::uint32_t room() const {
@@ -41,7 +41,7 @@ class RingProducer {
   [[nodiscard]] std::uint64_t granted() const { return granted_; }
   [[nodiscard]] std::uint32_t stage_index() const { return stage_index_; }
   // What the slot at stage_index() will carry.
-  [[nodiscard]] std::uint64_t stage_commit() const { return commit_word(staged_, stage_lap_); }
+  [[nodiscard]] std::uint64_t stage_commit() const { return stage_lap_.commit_word(staged_); }
   [[nodiscard]] std::uint32_t post_index() const { return post_index_; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] bool all_posted() const { return posted_ == staged_; }
@@ -51,7 +51,7 @@ class RingProducer {
     ++staged_;
     if (++stage_index_ == slots_) {
       stage_index_ = 0;
-      ++stage_lap_;
+      stage_lap_.next();
     }
   }
 
@@ -89,7 +89,7 @@ class RingProducer {
   std::uint64_t granted_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t staged_ = 0;
-  std::uint64_t stage_lap_ = 0;
+  Lap stage_lap_;
   std::uint32_t slots_ = 0;
   std::uint32_t stage_index_ = 0;
   std::uint32_t post_index_ = 0;

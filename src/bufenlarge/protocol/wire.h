@@ -51,6 +51,18 @@ constexpr std::uint64_t commit_word(std::uint64_t position, std::uint64_t lap) {
   return ((position + 1) & 0x00ff'ffff'ffff'ffffu) | (lap % 255 + 1) << 56;
 }
 
+// The same where laps are counted as they are written: a division less for each slot.
+class Lap {
+ public:
+  void next() { byte_ = byte_ == 255 ? 1 : byte_ + 1; }
+  [[nodiscard]] std::uint64_t commit_word(std::uint64_t position) const {
+    return ((position + 1) & 0x00ff'ffff'ffff'ffffu) | byte_ << 56;
+  }
+
+ private:
+  std::uint64_t byte_ = 1;
+};
+
 inline constexpr std::uint32_t kSlotAlign = 8;
 inline constexpr std::uint32_t kTrailerBytes = sizeof(SlotTrailer);
 
@@ -70,7 +82,7 @@ struct EnlargeRequest {
 };
 static_assert(sizeof(EnlargeRequest) == 8);
 
-// Section 9: reading the peer's memory. A request names segments of what the peer has exposed and segments
+// Section 10: reading the peer's memory. A request names segments of what the peer has exposed and segments
 // of the own memory; the answer is RDMA writes, the last with `sequence` as immediate data (004 c1 to c8).
 inline constexpr std::uint8_t kReadLast = 1;      // flag: what is exposed is of no more use when it is answered
 inline constexpr std::uint8_t kReadInPieces = 2;  // flag: the answer comes through the ring

@@ -12,6 +12,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pre.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
@@ -21,6 +22,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_backlog.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_collect.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_dynproc.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
@@ -29,7 +31,8 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_window.c
 
 errnames_txt_files += src/mpid/ch4/netmod/bufenlarge/errnames.txt
 

@@ -21,6 +21,8 @@
 /* More than the report of a process with a million channels. */
 #define REPORT_BYTES_MAX ((uint64_t) 1 << 30)
 
+#define CONTRADICTION "it sent a message whose sizes contradict each other"
+
 typedef enum { IDLE, HEADER, DATA, STAGE } receive_mode_t;
 
 typedef struct MPIDI_BUFENLARGE_receive {
@@ -56,7 +58,7 @@ const char *MPIDI_BUFENLARGE_refusal(const MPIDI_BUFENLARGE_wire_t * wire, const
                  MPIDIG_global.target_msg_cbs[wire->handler_id] == NULL))
         return "it sent an active message that has no handler";
     if (wire->handler_id == MPIDIG_SEND && unlikely(!send_is_valid(wire, am_hdr)))
-        return "it sent a message whose sizes contradict each other";
+        return CONTRADICTION;
     return NULL;
 }
 
@@ -146,6 +148,12 @@ static const char *take_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive
         receive->header_have += part;
         *data_p += part;
         *bytes_p -= part;
+        if (receive->header_have == sizeof(receive->header.wire)
+            && receive->header.wire.kind == MPIDI_BUFENLARGE_KIND_EAGER) {
+            const char *text = MPIDI_BUFENLARGE_eager_expand(&receive->header, &receive->header_have);
+            if (text != NULL)
+                return text;
+        }
     }
 }
 
@@ -249,9 +257,17 @@ static const char *take_whole(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
 
     if (unlikely(wire->am_hdr_bytes > rest
                  || (large ? 0 : wire->data_bytes) != rest - wire->am_hdr_bytes))
-        return "it sent a message whose sizes contradict each other";
+        return CONTRADICTION;
     return unlikely(large) ? MPIDI_BUFENLARGE_large_arrived(vci, rank, wire, am_hdr)
         : dispatch(vci, wire, am_hdr, am_hdr + wire->am_hdr_bytes);
+}
+
+static const char *take_eager(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_eager_t * eager,
+                              size_t bytes)
+{
+    if (unlikely(eager->data_bytes != bytes - sizeof(*eager)))
+        return CONTRADICTION;
+    return MPIDI_BUFENLARGE_eager_deliver(vci, eager, eager + 1);
 }
 
 /* The library's deliver callback. */
@@ -259,12 +275,17 @@ void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_
                               unsigned marks)
 {
     const MPIDI_BUFENLARGE_wire_t *wire = data;
+    const char *text;
+
     if (unlikely(marks != (BUFENLARGE_FIRST | BUFENLARGE_LAST) || bytes < sizeof(*wire)
                  || wire->kind == MPIDI_BUFENLARGE_KIND_SUMMARY)) {
         receive_piece(user, peer, data, bytes, marks);
         return;
     }
-    const char *text = take_whole(user, peer, wire, bytes);
+    if (likely(wire->kind == MPIDI_BUFENLARGE_KIND_EAGER))
+        text = take_eager(user, data, bytes);
+    else
+        text = take_whole(user, peer, wire, bytes);
     if (unlikely(text != NULL))
         MPIDI_BUFENLARGE_peer_lost(user, peer, BUFENLARGE_ERR_PROTOCOL, text);
 }

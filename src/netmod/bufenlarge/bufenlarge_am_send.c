@@ -104,7 +104,7 @@ void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
         .wire.data_bytes = bytes
     };
     const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
-        .data = report,.data_bytes = bytes
+        .data_bytes = bytes,.data = report
     };
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), rank);
     MPIDI_BUFENLARGE_deferred_t *deferred = NULL;

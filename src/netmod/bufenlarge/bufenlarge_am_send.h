@@ -54,7 +54,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
                                                   int src_vci, int dst_vci)
 {
     MPIDI_BUFENLARGE_header_t header;
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.status = BUFENLARGE_OK };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id };
     int mpi_errno = MPI_SUCCESS;
     MPIR_FUNC_ENTER;
 
@@ -74,7 +74,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
                                                MPIR_Request * sreq)
 {
     MPIDI_BUFENLARGE_header_t header;
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.data = data,.sreq = sreq };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id,.data = data,.sreq = sreq };
     int mpi_errno = MPI_SUCCESS, contig;
     size_t data_bytes;
     MPI_Aint true_lb;
@@ -88,7 +88,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     send.data_bytes = data_bytes;
     if ((MPI_Aint) data_bytes >= MPIDI_BUFENLARGE_global.large_min
         && MPIDI_BUFENLARGE_may_expose(data, count, datatype, data_bytes)) {
-        mpi_errno = MPIDI_BUFENLARGE_send_large(comm, rank, &send, data, count, datatype);
+        mpi_errno = MPIDI_BUFENLARGE_send_large(comm, rank, &send, &header.wire, data, count, datatype);
         goto fn_exit;
     }
     MPIR_GPU_query_pointer_attr(data, &attr);

@@ -19,7 +19,7 @@ MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENL
         return NULL;
     memset(deferred, 0, sizeof(*deferred));
     deferred->sreq = send->sreq;
-    deferred->handler_id = send->header->wire.handler_id;
+    deferred->handler_id = send->handler_id;
     deferred->data_bytes = send->data_bytes;
     deferred->window = send->data;
     deferred->window_bytes = deferred->data_bytes;

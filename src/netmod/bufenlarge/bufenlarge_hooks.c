@@ -52,7 +52,7 @@ int MPIDI_BUFENLARGE_mpi_type_free_hook(MPIR_Datatype * datatype_p)
     return MPI_SUCCESS;
 }
 
-/* -- memory: ordinary memory; nothing reads or writes user memory by RDMA yet -- */
+/* -- memory: ordinary memory, registered when it is read or written by RDMA -- */
 
 void *MPIDI_BUFENLARGE_mpi_alloc_mem(MPI_Aint size, MPIR_Info * info_ptr)
 {
@@ -138,17 +138,25 @@ int MPIDI_BUFENLARGE_mpi_win_free(MPIR_Win ** win_ptr)
 static int use_own_vci(MPIR_Win * win)
 {
     MPIDI_WIN(win, am_vci) = 0;
+    MPIDI_WIN(win, netmod.bufenlarge).window = NULL;
     return MPI_SUCCESS;
+}
+
+/* What can be read without the target's part in it is shared with all. */
+static int share_memory(MPIR_Win * win)
+{
+    use_own_vci(win);
+    return MPIDI_BUFENLARGE_window_open(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_create_hook(MPIR_Win * win)
 {
-    return use_own_vci(win);
+    return share_memory(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_allocate_hook(MPIR_Win * win)
 {
-    return use_own_vci(win);
+    return share_memory(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_allocate_shared_hook(MPIR_Win * win)
@@ -161,7 +169,7 @@ int MPIDI_BUFENLARGE_mpi_win_create_dynamic_hook(MPIR_Win * win)
     return use_own_vci(win);
 }
 
-/* Window memory is not registered, so there is nothing to do when it comes and goes. */
+/* Memory of dynamic windows is not shared, so there is nothing to do when it comes and goes. */
 int MPIDI_BUFENLARGE_mpi_win_attach_hook(MPIR_Win * win, void *base, MPI_Aint size)
 {
     return MPI_SUCCESS;
@@ -174,5 +182,6 @@ int MPIDI_BUFENLARGE_mpi_win_detach_hook(MPIR_Win * win, const void *base)
 
 int MPIDI_BUFENLARGE_mpi_win_free_hook(MPIR_Win * win)
 {
+    MPIDI_BUFENLARGE_window_close(win);
     return MPI_SUCCESS;
 }

@@ -4,7 +4,8 @@
  *
  * A message of the netmod is one message of libbufenlarge: the wire header below, the active
  * message's own header (am_hdr), and the data. The library is handed the first two as one element
- * and the data as another, since it decides per element whether the channel has to grow.
+ * and the data as another, since it decides per element whether the channel has to grow. An eager
+ * MPIDIG_SEND has a header of its own (MPIDI_BUFENLARGE_eager_t) in place of the first two.
  *
  *   sending    MPIDI_NM_am_*, MPIDI_NM_mpi_isend -> library, at once, when the peer has no backlog
  *              else, and for what the library did not take -> its backlog -> progress
@@ -35,11 +36,12 @@
 
 typedef enum {
     MPIDI_BUFENLARGE_KIND_AM = 1,     /* an active message of MPIDIG */
-    MPIDI_BUFENLARGE_KIND_SUMMARY = 2,/* one process's report, to rank 0, in MPI_Finalize */
-    MPIDI_BUFENLARGE_KIND_LARGE = 3   /* an active message whose data is to be read */
+    MPIDI_BUFENLARGE_KIND_SUMMARY = 2, /* one process's report, to rank 0, in MPI_Finalize */
+    MPIDI_BUFENLARGE_KIND_EAGER = 3,  /* an eager MPIDIG_SEND */
+    MPIDI_BUFENLARGE_KIND_LARGE = 4   /* an active message whose data is to be read */
 } MPIDI_BUFENLARGE_kind_t;
 
-/* Begins every message. 16 bytes, so that am_hdr, in which MPIDIG keeps pointers, is aligned. Same
+/* Begins every message but an eager one. 16 bytes, so that am_hdr, in which MPIDIG keeps pointers, is aligned. Same
  * byte order on both sides, as everywhere in MPIDIG. */
 typedef struct {
     uint8_t kind;
@@ -48,6 +50,21 @@ typedef struct {
     uint32_t exposure;          /* of KIND_LARGE: where its data is; else 0 */
     uint64_t data_bytes;        /* of KIND_LARGE they do not follow */
 } MPIDI_BUFENLARGE_wire_t;
+
+/* Begins an eager message: what of MPIDIG_hdr_t differs from one such message to another. With 8 bytes of
+ * data and the trailer of its slot it takes 48 bytes, which is what a send queue's entry has room for
+ * (docs/decisions/0009-queue-sizes.md). As long as MPIDI_BUFENLARGE_wire_t, and `kind` is at its place. */
+typedef struct {
+    uint8_t kind;               /* MPIDI_BUFENLARGE_KIND_EAGER */
+    uint8_t error_bits;         /* a value of MPIR_Errflag_t */
+    uint16_t context_id;
+    uint32_t data_bytes;
+    int32_t src_rank;
+    int32_t tag;
+} MPIDI_BUFENLARGE_eager_t;
+
+MPL_static_assert(sizeof(MPIDI_BUFENLARGE_eager_t) == sizeof(MPIDI_BUFENLARGE_wire_t),
+                  "a receiver collects either before it knows which");
 
 typedef struct {
     MPIDI_BUFENLARGE_wire_t wire;
@@ -121,10 +138,11 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_vci(int vci)
 
 /* What the slow paths of sending are told. `sent` bytes of header and data are gone already. */
 typedef struct {
-    MPIDI_BUFENLARGE_header_t *header;  /* copied if it is needed for longer */
+    const void *header;         /* copied if it is needed for longer */
     size_t header_bytes;
-    const void *data;           /* contiguous: its first byte; else as given by MPI */
     size_t data_bytes;          /* that are to follow the header */
+    int handler_id;
+    const void *data;           /* contiguous: its first byte; else as given by MPI */
     MPIR_Request *sreq;
     bufenlarge_status_t status; /* of the attempt on the fast path; BUFENLARGE_OK without one */
     size_t sent;
@@ -184,11 +202,24 @@ void MPIDI_BUFENLARGE_data_end(MPIDI_BUFENLARGE_data_t * data);
 int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
                                   uint32_t attr, MPIR_Request ** rreq_p);
 
+/* The cookie of every read begins with what its end calls, once. */
+typedef struct MPIDI_BUFENLARGE_read {
+    void (*done) (MPIDI_BUFENLARGE_vci_t * vci, struct MPIDI_BUFENLARGE_read * read,
+                  bufenlarge_status_t status);
+} MPIDI_BUFENLARGE_read_t;
+
+/* bufenlarge_window.c */
+int MPIDI_BUFENLARGE_window_open(MPIR_Win * win);
+void MPIDI_BUFENLARGE_window_close(MPIR_Win * win);
+int MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                         int target_rank, MPI_Aint target_disp, int target_count,
+                         MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
+
 /* bufenlarge_large.c */
 bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                  size_t data_bytes);
 int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
-                                const void *buf, MPI_Aint count, MPI_Datatype datatype);
+                                MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count, MPI_Datatype datatype);
 const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                                            const MPIDI_BUFENLARGE_wire_t * wire,
                                            const void *am_hdr);
@@ -205,6 +236,12 @@ const char *MPIDI_BUFENLARGE_refusal(const MPIDI_BUFENLARGE_wire_t * wire, const
 void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_t bytes,
                               unsigned marks);
 void MPIDI_BUFENLARGE_receive_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+
+/* bufenlarge_eager.c */
+const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
+                                           const MPIDI_BUFENLARGE_eager_t * eager,
+                                           const void *data);
+const char *MPIDI_BUFENLARGE_eager_expand(MPIDI_BUFENLARGE_header_t * header, size_t * have_p);
 
 /* bufenlarge_progress.c */
 void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t status,

@@ -25,6 +25,7 @@ typedef struct {
 
 /* A message whose data is at the peer. */
 typedef struct MPIDI_BUFENLARGE_incoming {
+    MPIDI_BUFENLARGE_read_t read;
     MPIR_Request *rreq;
     MPIDI_BUFENLARGE_peer_t *peer;
     uint32_t exposure;
@@ -76,14 +77,13 @@ static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return (size_t) got == data_bytes ? (int) segments : -1;
 }
 
-/* Exposes the data and sends what remains of the message. may_expose() was true. */
+/* Exposes the data and sends what remains of the message; `wire` begins its header. may_expose() was true. */
 int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
-                                const void *buf, MPI_Aint count, MPI_Datatype datatype)
+                                MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count, MPI_Datatype datatype)
 {
     int mpi_errno = MPI_SUCCESS;
     struct iovec iov[SEGMENTS_MAX];
     MPIDI_BUFENLARGE_peer_t *peer;
-    MPIDI_BUFENLARGE_wire_t *wire = &send->header->wire;
     MPIR_FUNC_ENTER;
 
     mpi_errno = MPIDI_BUFENLARGE_reachable_peer(comm, rank, send, &peer);
@@ -154,6 +154,15 @@ static void incoming_end(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
 #endif
     MPIDI_BUFENLARGE_keep_error(vci, MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq));
     MPID_Request_complete(rreq);
+}
+
+static void incoming_done(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_read_t * read,
+                          bufenlarge_status_t status)
+{
+    incoming_t *incoming = (incoming_t *) read;
+    if (status != BUFENLARGE_OK)
+        incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(incoming->peer);
+    incoming_end(vci, incoming);
 }
 
 /* Lets the library read into these segments; none: into the piece callback. Zero bytes: the data is not wanted. */
@@ -269,6 +278,7 @@ const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_
         MPL_free(incoming);
         return text;
     }
+    incoming->read.done = incoming_done;
     incoming->peer = peer;
     incoming->exposure = wire->exposure;
     incoming->bytes = wire->data_bytes;
@@ -308,8 +318,6 @@ void MPIDI_BUFENLARGE_piece(void *user, uint32_t peer, void *cookie, const void 
 /* The library's read_done callback. */
 void MPIDI_BUFENLARGE_read_done(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status)
 {
-    incoming_t *incoming = cookie;
-    if (status != BUFENLARGE_OK)
-        incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(incoming->peer);
-    incoming_end(user, incoming);
+    MPIDI_BUFENLARGE_read_t *read = cookie;
+    read->done(user, read, status);
 }

@@ -35,8 +35,10 @@ typedef struct {
 typedef struct {
     int unused;
 } MPIDI_BUFENLARGE_op_t;
+struct MPIDI_BUFENLARGE_window;
+
 typedef struct {
-    int unused;
+    struct MPIDI_BUFENLARGE_window *window;     /* NULL: nothing of it is shared */
 } MPIDI_BUFENLARGE_win_t;
 typedef struct {
     int unused;

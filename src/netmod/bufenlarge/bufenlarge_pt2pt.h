@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bufenlarge_pt2pt.h: sending for MPI. An eager message of contiguous data that the library takes at
- * once needs no request: MPI gets MPICH's ready-made complete one, and MPIDIG on the other side sees
- * an ordinary MPIDIG_SEND. All other sends, and all receives and probes, are MPIDIG's.
+ * once needs no request: MPI gets MPICH's ready-made complete one, and it travels with a short header,
+ * from which MPIDIG on the other side is given an ordinary MPIDIG_SEND. All other sends, and all receives and probes, are MPIDIG's.
  */
 #ifndef BUFENLARGE_PT2PT_H_INCLUDED
 #define BUFENLARGE_PT2PT_H_INCLUDED
@@ -22,31 +22,31 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
     MPI_Aint data_sz, true_lb;
     MPL_pointer_attr_t attr;
     bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(addr);
+    const uint32_t context_id = (uint32_t) comm->context_id + (uint32_t) context_offset;
 
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_sz, true_lb);
-    if (unlikely(!channel || !contig || data_sz > MPIDI_BUFENLARGE_global.eager_max))
+    if (unlikely(!channel || !contig || data_sz > MPIDI_BUFENLARGE_global.eager_max
+                 || context_id > UINT16_MAX))
         return MPI_SUCCESS;
     MPIR_GPU_query_pointer_attr(buf, &attr);
     if (unlikely(attr.type == MPL_GPU_POINTER_DEV))
         return MPI_SUCCESS;
 
-    /* sreq_ptr is for acknowledgements, which neither an eager nor a non-synchronous send gets. */
-    const MPIDIG_hdr_t am_hdr = {
+    const MPIDI_BUFENLARGE_eager_t header = {
+        .kind = MPIDI_BUFENLARGE_KIND_EAGER,
+        .error_bits = (uint8_t) error_bits,
+        .context_id = (uint16_t) context_id,
+        .data_bytes = (uint32_t) data_sz,
         .src_rank = comm->rank,
         .tag = tag,
-        .context_id = comm->context_id + context_offset,
-        .error_bits = error_bits,
-        .flags = MPIDIG_AM_SEND_FLAGS_NONE,
-        .sreq_ptr = NULL,
-        .data_sz = data_sz,
-        .rndv_hdr_sz = 0,
     };
-    MPIDI_BUFENLARGE_header_t header;
-    MPIDI_BUFENLARGE_send_t send = {.header = &header };
-    send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, MPIDIG_SEND, &am_hdr,
-                                                     (MPI_Aint) sizeof(am_hdr), (size_t) data_sz);
-    send.data = MPIR_get_contig_ptr(buf, true_lb);
-    send.data_bytes = (size_t) data_sz;
+    MPIDI_BUFENLARGE_send_t send = {
+        .header = &header,
+        .header_bytes = sizeof(header),
+        .data_bytes = (size_t) data_sz,
+        .handler_id = MPIDIG_SEND,
+        .data = MPIR_get_contig_ptr(buf, true_lb),
+    };
     if (likely(MPIDI_BUFENLARGE_try_send(channel, &send))) {
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
         return MPI_SUCCESS;

@@ -12,7 +12,7 @@
 #include "netmod_am_fallback.h"
 #else
 #include "bufenlarge_pt2pt.h"
-#include "netmod_am_fallback_rma.h"
+#include "bufenlarge_rma.h"
 #include "netmod_am_fallback_coll.h"
 #include "netmod_am_fallback_part.h"
 #endif

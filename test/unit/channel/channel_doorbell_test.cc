@@ -122,6 +122,22 @@ TEST_CASE("a doorbell without a slot fails its channel, and only it", "[channel]
   CHECK(solo.upper.failures.size() == 1);
 }
 
+TEST_CASE("a doorbell that was not asked for fails its channel, and only it", "[channel][doorbell]") {
+  Solo solo;
+  solo.accept(1);
+  FakePeer& other = solo.accept(2);
+  solo.ring(1);
+  solo.rounds();
+  REQUIRE(solo.upper.failures.size() == 1);
+  CHECK(solo.upper.failures[0].peer == 1);
+  CHECK(solo.upper.failures[0].status == Status::kProtocolError);
+  CHECK_THAT(solo.upper.failures[0].text, Contains("not asked for"));
+  other.send(pattern(30));
+  solo.rounds();
+  CHECK(solo.upper.messages[2].size() == 1);
+  CHECK(solo.upper.failures.size() == 1);
+}
+
 TEST_CASE("a doorbell of a failed channel is of no account", "[channel][doorbell][fail]") {
   Rung solo;
   solo.accept();

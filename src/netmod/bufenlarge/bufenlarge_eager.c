@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_eager.c: eager messages with the short header of MPIDI_BUFENLARGE_eager_t, incoming.
+ *
+ * One that is here as a whole, and that a receive waits for whose buffer is plain memory, is copied there
+ * and the receive completed: what MPIDIG would do, less what it does for other messages. All others are
+ * MPIDIG's, which gets the header it would have had from its own kind.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_impl.h"
+#include "bufenlarge_am_send.h"
+#include "utlist.h"
+
+/* sreq_ptr is for acknowledgements, which no eager message gets. */
+static void make_hdr(const MPIDI_BUFENLARGE_eager_t * eager, MPIDIG_hdr_t * hdr)
+{
+    hdr->src_rank = eager->src_rank;
+    hdr->tag = eager->tag;
+    hdr->context_id = eager->context_id;
+    hdr->error_bits = eager->error_bits;
+    hdr->flags = MPIDIG_AM_SEND_FLAGS_NONE;
+    hdr->sreq_ptr = NULL;
+    hdr->data_sz = eager->data_bytes;
+    hdr->rndv_hdr_sz = 0;
+}
+
+/* What is wrong with a header; NULL: nothing. */
+static const char *refusal(const MPIDI_BUFENLARGE_eager_t * eager)
+{
+    if (unlikely(eager->data_bytes > (size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE))
+        return "it sent an eager message that is too large";
+    if (unlikely(eager->error_bits != MPIR_ERR_NONE && eager->error_bits != MPIR_ERR_OTHER
+                 && eager->error_bits != MPIR_ERR_PROC_FAILED))
+        return "it sent an eager message with an unknown error";
+    return NULL;
+}
+
+/* Whether the message fills elements of the receive's buffer, which lie one behind the other, and no
+ * other receive was posted along with this one (for MPI_ANY_SOURCE, in shared memory). */
+static bool is_plain(const MPIR_Request * rreq, size_t data_bytes)
+{
+    const MPI_Datatype datatype = MPIDIG_REQUEST(rreq, datatype);
+    MPL_pointer_attr_t attr;
+
+    if (MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) != NULL || !HANDLE_IS_BUILTIN(datatype))
+        return false;
+    const size_t element = (size_t) MPIR_Datatype_get_basic_size(datatype);
+    const size_t room = element * (size_t) MPIDIG_REQUEST(rreq, count);
+    if (data_bytes != room && (data_bytes > room || data_bytes % element != 0))
+        return false;
+    MPIR_GPU_query_pointer_attr(MPIDIG_REQUEST(rreq, buffer), &attr);
+    return attr.type != MPL_GPU_POINTER_DEV;
+}
+
+/* True when a plain receive was waiting, and has it now. */
+static bool complete_posted(const MPIDI_BUFENLARGE_eager_t * eager, const void *data, int *error_p)
+{
+    MPIR_Request **posted = &MPIDI_global.per_vci[0].posted_list;
+    MPIR_Request *rreq = MPIDIG_rreq_find(eager->src_rank, eager->tag, eager->context_id, posted,
+                                          MPIDIG_PT2PT_POSTED);
+    if (rreq == NULL || !is_plain(rreq, eager->data_bytes))
+        return false;
+    DL_DELETE(*posted, rreq);
+    MPIDIG_PVAR_QUEUE_LEVEL_DEC(MPIDIG_PT2PT_POSTED);
+#ifndef MPIDI_CH4_DIRECT_NETMOD
+    MPIDI_REQUEST(rreq, is_local) = 0;
+#endif
+    rreq->status.MPI_SOURCE = eager->src_rank;
+    rreq->status.MPI_TAG = eager->tag;
+    rreq->status.MPI_ERROR = eager->error_bits;
+    if (eager->data_bytes > 0)
+        memcpy(MPIDIG_REQUEST(rreq, buffer), data, eager->data_bytes);
+    MPIR_STATUS_SET_COUNT(rreq->status, eager->data_bytes);
+    *error_p = MPID_Request_complete(rreq);
+    return true;
+}
+
+/* Takes a message that is here as a whole. Returns what is wrong with it. */
+const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
+                                           const MPIDI_BUFENLARGE_eager_t * eager, const void *data)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDIG_hdr_t hdr;
+    uint32_t attr = 0;
+
+    const char *text = refusal(eager);
+    if (unlikely(text != NULL))
+        return text;
+    if (unlikely(!complete_posted(eager, data, &mpi_errno))) {
+        make_hdr(eager, &hdr);
+        MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
+        mpi_errno = MPIDIG_global.target_msg_cbs[MPIDIG_SEND] (&hdr, (void *) data,
+                                                               (MPI_Aint) eager->data_bytes, attr,
+                                                               NULL);
+    }
+    if (unlikely(mpi_errno != MPI_SUCCESS))
+        MPIDI_BUFENLARGE_keep_error(vci, mpi_errno);
+    return NULL;
+}
+
+/* Of a message in several pieces the header has been collected, *have_p bytes: turns it into that of
+ * MPIDIG's own kind. Returns what is wrong with it. */
+const char *MPIDI_BUFENLARGE_eager_expand(MPIDI_BUFENLARGE_header_t * header, size_t * have_p)
+{
+    MPIDI_BUFENLARGE_eager_t eager;
+    MPIDIG_hdr_t hdr;
+
+    memcpy(&eager, &header->wire, sizeof(eager));
+    const char *text = refusal(&eager);
+    if (text != NULL)
+        return text;
+    make_hdr(&eager, &hdr);
+    *have_p = MPIDI_BUFENLARGE_header_fill(header, MPIDIG_SEND, &hdr, (MPI_Aint) sizeof(hdr),
+                                           eager.data_bytes);
+    return NULL;
+}

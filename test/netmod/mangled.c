@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mangled.c: mangled WHAT: rank 0 sends rank 1 messages whose header says what cannot be
+ * (docs/wire-protocol.md, section 9), by standing between MPI and the library's send. Rank 1 must end
+ * the job with an error that says what was wrong. WHAT: kind, size, error, or large-error and large-size
+ * of a message in several pieces.
+ */
+#define _GNU_SOURCE
+#include <bufenlarge.h>
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KIND_AT = 0, ERROR_AT = 1, BYTES_AT = 4, HEADER_BYTES = 16, EAGER = 3 };
+enum { SMALL_BYTES = 8, LARGE_BYTES = 60000, PATIENCE = 1000 };
+
+typedef bufenlarge_status_t (*send_function_t)(bufenlarge_channel_t *, const struct iovec *, int, unsigned,
+                                               size_t *);
+static const char *what = "";
+static int mangled;
+
+static void mangle(unsigned char *header)
+{
+    uint32_t bytes;
+    memcpy(&bytes, header + BYTES_AT, sizeof(bytes));
+    if (strcmp(what, "size") == 0)
+        bytes++;
+    if (strcmp(what, "large-size") == 0)
+        bytes = 1 << 20;
+    memcpy(header + BYTES_AT, &bytes, sizeof(bytes));
+    if (strcmp(what, "kind") == 0)
+        header[KIND_AT] = 9;
+    if (strstr(what, "error") != NULL)
+        header[ERROR_AT] = 77;
+}
+
+/* Found before the library's own, and called in its place. */
+bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel, const struct iovec *iov, int iov_count,
+                                            unsigned flags, size_t *bytes_sent_p)
+{
+    static send_function_t library;
+    unsigned char header[HEADER_BYTES];
+    struct iovec changed[2];
+
+    if (library == NULL)
+        *(void **) &library = dlsym(RTLD_NEXT, "bufenlarge_channel_send");
+    if (what[0] == '\0' || iov_count != 2 || iov[0].iov_len != HEADER_BYTES ||
+        *(unsigned char *) iov[0].iov_base != EAGER)
+        return library(channel, iov, iov_count, flags, bytes_sent_p);
+    memcpy(header, iov[0].iov_base, HEADER_BYTES);
+    mangle(header);
+    mangled++;
+    changed[0] = (struct iovec) { .iov_base = header, .iov_len = HEADER_BYTES };
+    changed[1] = iov[1];
+    return library(channel, changed, iov_count, flags, bytes_sent_p);
+}
+
+int main(int argc, char **argv)
+{
+    static char buffer[LARGE_BYTES];
+    int rank, bytes = argc > 1 && strncmp(argv[1], "large", 5) == 0 ? LARGE_BYTES : SMALL_BYTES;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        what = argc > 1 ? argv[1] : "";
+    for (int i = 0; i < PATIENCE && mangled < 2; i++) {
+        if (rank == 0)
+            MPI_Send(buffer, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(buffer, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0) /* until rank 1 ends the job */
+        MPI_Recv(buffer, 1, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    fprintf(stderr, "mangled: rank %d of 2: %d messages mangled, nobody minded\n", rank, mangled);
+    MPI_Finalize();
+    return 1;
+}
