@@ -119,6 +119,59 @@ case_summary() {
         --arg fabric "$RDMA_VM_FABRIC" --arg arrival "$arrival" "$summary_program"
 }
 
+# ---- large messages -----------------------------------------------------------------------------
+
+# A large message is to take next to no part of a ring. $bytes is all the job sent of any size.
+# shellcheck disable=SC2016 # a jq program
+copyless_program='
+    .totals as $totals | $totals.large as $large |
+    ($totals.bytes + $large.piece_bytes) as $copied |
+    if $large.read_bytes != $bytes then "\($large.read_bytes) bytes were read, expected \($bytes)"
+    elif $large.answered_bytes != $bytes then "\($large.answered_bytes) bytes were answered, expected \($bytes)"
+    elif $large.reads != 1 then "\($large.reads) reads, expected 1"
+    elif $large.ends_by_immediate + $large.ends_by_message < 1 then "no end of a read was counted"
+    elif $copied >= $bytes / 1000 then "\($copied) bytes were copied for a message of \($bytes)"
+    else empty end'
+
+# case_copyless: ARGUMENTS is "SETTING BYTES", the latter the program's default.
+case_copyless() {
+    local setting bytes
+    read -r setting bytes <<<"$4"
+    judge_summary "$work/log/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals | "\(.bytes + .large.piece_bytes) bytes through rings, \(.large.read_bytes) without a copy"' \
+        --argjson bytes "$bytes" "$copyless_program"
+}
+
+# Around each rank of case_lost: for Hydra, a killed one has ended well. By SIGUSR1 it tells the others of it, who
+# would die of that.
+outlive='trap "" USR1; "$@"; status=$?; [ "$status" = 137 ] || exit "$status"'
+
+# case_lost: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...". One rank kills itself, and the others go on.
+case_lost() {
+    local setting=${4%% *} ranks=$2 test_program=$3 limit=$5 log=$6 words
+    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    # shellcheck disable=SC2086 # arguments are words
+    run_job "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -disable-auto-cleanup -n "$ranks" \
+        bash -c "$outlive" "$test_program" "$work/bin/$test_program" ${4#* } "seed=$seed"
+    if [ "$job_status" = hang ]; then
+        reason="no end after $limit seconds, stacks of the ranks are in the log"
+    elif grep -qiE 'signal 11|segmentation|AddressSanitizer|runtime error:' "$log.err"; then
+        reason="a survivor crashed"
+    elif ! grep -qx ' No Errors' "$log.out"; then
+        reason=$(job_reason "$log" "$limit")
+    fi
+}
+
+# case_aborted: as case_lost, but the whole job is to end, with what the program gave MPI_Abort.
+case_aborted() {
+    local setting=${4%% *} ranks=$2 test_program=$3 limit=$5 log=$6 words
+    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    # shellcheck disable=SC2086 # arguments are words
+    run_job "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" \
+        "$work/bin/$test_program" ${4#* } "seed=$seed"
+    check_refusal "$limit" "$log" "MPI_Abort(MPI_COMM_WORLD, 3)"
+}
+
 # ---- bad knobs ----------------------------------------------------------------------------------
 
 # MPICH breaks long messages into lines, each with a prefix of its own; here they are one again.

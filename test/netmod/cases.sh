@@ -6,8 +6,7 @@
 
 programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
     collectives_v collectives_neighbor onesided onesided_atomic threads starve partitioned comms)
-large_programs=(large large_types large_memory large_onesided)
-settings=(default slots100 three off one-slot whole threshold shm mixed)
+settings=(default slots100 three off one-slot whole threshold shm mixed read)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
 setting_environment() {
@@ -26,6 +25,10 @@ setting_environment() {
         read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
         read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
         read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
+        # The smallest slots there are: headers in pieces, one segment in a request.
+        read-slots64) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=64" ;;
+        read-whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_VECTOR=whole" ;;
+        megabytes) echo MPIR_CVAR_NOLOCAL=1 ;; # the default, with larger data
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
         three-doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
@@ -82,17 +85,7 @@ quick_cases() {
         done
         program_case collectives "$setting" 4 bytes=8200
     done
-    # What is read without a copy from 1 KiB on: every program, with data of all kinds around that size.
-    for name in "${programs[@]}"; do
-        program_case "$name" read 4
-    done
-    for name in p2p_sizes p2p_random p2p_modes datatypes onesided; do
-        program_case "$name" read-three 4
-        program_case "$name" read-one-slot 3
-    done
-    for name in p2p_sizes p2p_random datatypes collectives onesided starve; do
-        program_case "$name" copied 4
-    done
+    read_cases
     large_cases
     program_case stream default 4
     program_case threads one-slot 2
@@ -101,19 +94,10 @@ quick_cases() {
     program_case starve default 3 "bytes=32M rounds=1"
 }
 
-# Data that goes without a copy, from the default size on, from the smallest, and through rings.
-large_cases() {
-    local name
-    for name in "${large_programs[@]}"; do
-        program_case "$name" default 4
-        program_case "$name" read 2
-        program_case "$name" read-three 4
-        program_case "$name" copied 2
-    done
-}
-
 full_cases() {
     local name setting ranks
+    large_cases
+    larger_cases
     for setting in "${settings[@]}"; do
         for name in "${programs[@]}"; do
             program_case "$name" "$setting" 3
@@ -150,6 +134,9 @@ sanitized_cases() {
         program_case datatypes "$setting" 3
     done
     program_case collectives one-slot 4 bytes=8200
+    for name in "${large_programs[@]}"; do program_case "$name" default 2; done
+    for name in p2p_random datatypes onesided large_types; do program_case "$name" read 3; done
+    lost_cases default
 }
 
 # An emulated processor is slow.

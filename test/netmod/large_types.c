@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_types.c: large messages between derived datatypes, each kind against each other: blocks just small and
- * just large enough to be read in place, as many as are and one more, forward, backward, overlapping when they are sent,
- * with types freed right after the call; short messages into long types, which may end within a block, and long ones
- * into short types. Ranks work round the ring; expected and unexpected.
+ * large_types.c: large messages between derived datatypes, each kind against each other: blocks just small and just
+ * large enough to be read in place, as many as are and one more, forward, backward, overlapping when they are sent,
+ * with types freed right after the call; short messages into long types, which may end within a block, and long
+ * ones into short types. Ranks work round the ring; expected and unexpected.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,8 @@ static void run_exchange(exchange_t *x)
 {
     int left = (test_rank + test_size - 1) % test_size, right = (test_rank + 1) % test_size;
     int error, class = MPI_SUCCESS, count;
-    unsigned char *out_origin, *in_origin, *out = memory_for(&x->out, &out_origin), *in = memory_for(&x->in, &in_origin);
+    unsigned char *out_origin, *out = memory_for(&x->out, &out_origin);
+    unsigned char *in_origin, *in = memory_for(&x->in, &in_origin);
     unsigned char *stream = malloc(x->sent);
     MPI_Request requests[2];
     MPI_Status status;

@@ -14,7 +14,7 @@ enum { TAG = 11, GO_TAG = 12, PERSISTENT_STARTS = 5, MANY = 24 };
 /* MPICH rounds each buffered message up, which MPI_BSEND_OVERHEAD does not include. */
 enum { BSEND_ROUNDING = 16 };
 
-static const size_t sizes[] = { 0, 1, 400, 512, 5000, 8192, 100000, 1000000 };
+static const size_t sizes[] = { 0, 1, 400, 512, 5000, 8192, 100000, 1000000, 3 << 20 };
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static int left, right;

@@ -77,7 +77,8 @@ int main(int argc, char **argv)
 {
     const shape_t shapes[] = { { 1, 1, 8 },        { 4, 4, 64 },          { 8, 8, 4096 },
                                { 6, 2, 7200 },     { 3, 9, 72000 },       { 16, 16, 1 << 20 },
-                               { 64, 64, 64 * 7 }, { 10, 10, 10 * 8168 } };
+                               { 64, 64, 64 * 7 }, { 10, 10, 10 * 8168 },
+                               { 3, 5, 15 << 19 },  { 12, 4, 12 << 20 } };
     test_begin(argc, argv, (test_options_t) { .bytes = 1 << 20, .seed = 1 });
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         if (shapes[i].bytes <= test_options.bytes)
