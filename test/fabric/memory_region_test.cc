@@ -97,7 +97,7 @@ TEST_CASE("keys are never used again", "[memory_region][E7]") {
   CHECK(port.registrations().deregistrations == 1000);
 }
 
-TEST_CASE("keys that come round skip those that are in use", "[memory_region][R1]") {
+TEST_CASE("keys that come round skip those that are in use", "[memory_region]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   fid_fabric* opened = nullptr;
   REQUIRE(fi_fabric(info->fabric_attr, &opened, nullptr) == 0);

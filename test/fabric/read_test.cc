@@ -41,7 +41,7 @@ void check_nothing_left(Job& job, std::uint32_t size) {
   }
 }
 
-TEST_CASE("1 byte to 32 MiB are read from user memory to user memory", "[read][tcp][R1][R2]") {
+TEST_CASE("1 byte to 32 MiB are read from user memory to user memory", "[read][tcp][R1][R2][R3][R4]") {
   Job job(2);
   std::uint64_t total = 0;
   std::uint64_t count = 0;
@@ -78,7 +78,7 @@ TEST_CASE("1 byte to 32 MiB are read from user memory to user memory", "[read][t
   check_nothing_left(job, 2);
 }
 
-TEST_CASE("without a destination the data is handed up, and is in no user's memory", "[read][tcp][R4]") {
+TEST_CASE("without a destination the data is handed up, and is in no user's memory", "[read][tcp]") {
   Job job(2);
   const Vector source(cut(300'001, 7), 4);
   const std::uint32_t name = expose(job[0], 1, source, nullptr);
@@ -94,7 +94,7 @@ TEST_CASE("without a destination the data is handed up, and is in no user's memo
   check_nothing_left(job, 2);
 }
 
-TEST_CASE("more separate segments than are worth registering go through the ring", "[read][tcp][R4]") {
+TEST_CASE("more separate segments than are worth registering go through the ring", "[read][tcp]") {
   Job job(2);
   Bytes from(100 * 8192), to(100 * 8192);
   from = pattern(from.size(), 3);
@@ -141,7 +141,7 @@ TEST_CASE("many reads are in flight both ways, among messages, of several peers"
   check_nothing_left(job, kSize);
 }
 
-TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read][tcp][loss][R3]") {
+TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read][tcp][loss]") {
   for (const unsigned rounds : {0u, 1u, 5u, 50u, 200u}) {
     INFO(rounds << " rounds");
     Job job(3);
@@ -171,7 +171,7 @@ TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read
   }
 }
 
-TEST_CASE("who asks for what is not exposed loses his channel, and only that", "[read][tcp][hostile][R3]") {
+TEST_CASE("who asks for what is not exposed loses his channel, and only that", "[read][tcp][hostile]") {
   Job job(3);
   const Vector source({5000}, 1), other({5000}, 2);
   Vector destination({5000}, 3), kept({5000}, 4);

@@ -82,7 +82,8 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
 void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
   const std::uint32_t to = other_->rank_;
   std::uint64_t words[8] = {};
-  if (kind != WriteKind::kSlots && kind != WriteKind::kData) std::memcpy(words, data.data(), std::min(data.size(), sizeof words));
+  if (kind != WriteKind::kSlots && kind != WriteKind::kData)
+    std::memcpy(words, data.data(), std::min(data.size(), sizeof words));
   switch (kind) {
     case WriteKind::kSlots:
       ++fabric_.totals.slot_writes;

@@ -33,8 +33,8 @@ class ReadDuo : public Duo {
   }
   // `destination` is the cookie.
   void read(std::uint32_t who, std::uint32_t name, std::uint64_t offset, Vector& destination, bool last) {
-    REQUIRE(side[who].channel().read({destination.all(), &destination, offset, destination.bytes().size(), name, last}) ==
-            Status::kOk);
+    const ReadOrder order{destination.all(), &destination, offset, destination.bytes().size(), name, last};
+    REQUIRE(side[who].channel().read(order) == Status::kOk);
     ++ordered_;
   }
   void release(std::uint32_t who, std::uint32_t name) {

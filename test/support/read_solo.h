@@ -19,7 +19,8 @@ class ReadSolo : public Solo {
   // ---- this side reads
   // Reads into `destination`, which is the cookie.
   void read(Vector& destination, std::uint32_t name = 77, bool last = true, std::uint32_t rank = 1) {
-    REQUIRE(channel(rank).read({destination.all(), &destination, 0, destination.bytes().size(), name, last}) == Status::kOk);
+    const ReadOrder order{destination.all(), &destination, 0, destination.bytes().size(), name, last};
+    REQUIRE(channel(rank).read(order) == Status::kOk);
   }
   // The requests that have arrived at the peer; its ring is granted.
   std::vector<ReadRequestParts> requests(std::uint32_t rank = 1) {

@@ -9,7 +9,7 @@ namespace {
 
 PhaseTable small_slots() { return phases({{64, 16}, {512, 16}}); }
 
-TEST_CASE("a read of more segments than a slot holds goes as several requests", "[read][R1]") {
+TEST_CASE("a read of more segments than a slot holds goes as several requests", "[read][R2]") {
   ReadSolo solo(settings(small_slots()));
   FakePeer& peer = solo.connect();
   Vector destination({100, 200, 300, 5, 6}, 3);
@@ -140,7 +140,7 @@ TEST_CASE("a read ordered before the connection goes when it is there", "[read][
   CHECK(solo.requests().size() == 1);
 }
 
-TEST_CASE("an answer in pieces to a read that asked for writes lands all the same", "[read][R4]") {
+TEST_CASE("an answer in pieces to a read that asked for writes lands all the same", "[read]") {
   ReadSolo solo;
   solo.connect();
   Vector destination({300, 400}, 1);
@@ -157,7 +157,7 @@ TEST_CASE("an answer in pieces to a read that asked for writes lands all the sam
   CHECK(destination.bytes() == data);
 }
 
-TEST_CASE("no more than four data writes of a channel are posted at once", "[read][R2]") {
+TEST_CASE("no more than four data writes of a channel are posted at once", "[read][R3]") {
   ReadSolo solo;
   solo.connect();
   solo.port.completes = false;

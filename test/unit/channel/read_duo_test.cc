@@ -22,7 +22,7 @@ Sizes cut(std::size_t bytes, std::size_t parts, std::uint32_t seed) {
   return sizes;
 }
 
-TEST_CASE("what one side exposes the other reads, whatever the segments", "[read][duo][R1][R2]") {
+TEST_CASE("what one side exposes the other reads, whatever the segments", "[read][duo][R1][R2][R4]") {
   for (const std::size_t bytes : {1u, 7u, 32u, 33u, 4096u, (1u << 20) - 1, (1u << 20) + 1, (3u << 20) + 5})
     for (const std::size_t parts : {1u, 2u, 9u, 150u}) {
       INFO(bytes << " bytes in " << parts << " parts");
@@ -40,7 +40,7 @@ TEST_CASE("what one side exposes the other reads, whatever the segments", "[read
     }
 }
 
-TEST_CASE("a part of what is exposed is read, from anywhere", "[read][duo][R1]") {
+TEST_CASE("a part of what is exposed is read, from anywhere", "[read][duo][R2]") {
   ReadDuo duo;
   const Vector source({1000, 500, 700}, 3);
   const std::uint32_t name = duo.expose(0, source, &source);
@@ -61,7 +61,7 @@ TEST_CASE("a part of what is exposed is read, from anywhere", "[read][duo][R1]")
   duo.check_nothing_left();
 }
 
-TEST_CASE("a release that follows reads comes after their data", "[read][duo][R2]") {
+TEST_CASE("a release that follows reads comes after their data", "[read][duo][R3]") {
   for (const bool by_flag : {false, true}) {
     ReadDuo duo;
     duo.side[0].port.completes = false;
@@ -87,7 +87,7 @@ TEST_CASE("a release that follows reads comes after their data", "[read][duo][R2
   }
 }
 
-TEST_CASE("what cannot be registered goes through the ring", "[read][duo][R4]") {
+TEST_CASE("what cannot be registered goes through the ring", "[read][duo]") {
   for (const bool source_refused : {false, true})
     for (const bool destination_refused : {false, true})
       for (const std::size_t bytes : {1u, 480u, 481u, 100'000u}) {
@@ -111,7 +111,7 @@ TEST_CASE("what cannot be registered goes through the ring", "[read][duo][R4]") 
       }
 }
 
-TEST_CASE("a read without a destination is handed up in order", "[read][duo][R4]") {
+TEST_CASE("a read without a destination is handed up in order", "[read][duo]") {
   ReadDuo duo;
   const Vector source({30'000, 7, 40'000}, 5);
   const std::uint32_t name = duo.expose(0, source, nullptr);
@@ -127,7 +127,7 @@ TEST_CASE("a read without a destination is handed up in order", "[read][duo][R4]
   duo.check_nothing_left();
 }
 
-TEST_CASE("a write that is refused for now is tried again, whichever it is", "[read][duo][R2]") {
+TEST_CASE("a write that is refused for now is tried again, whichever it is", "[read][duo][R1]") {
   for (const bool pieces : {false, true}) {
     std::size_t writes = 0;
     for (std::size_t refused = 0; refused <= writes; ++refused) {
@@ -160,7 +160,7 @@ TEST_CASE("a write that is refused for now is tried again, whichever it is", "[r
   }
 }
 
-TEST_CASE("a read that is ordered while an exposure is released goes, too", "[read][duo][R2]") {
+TEST_CASE("a read that is ordered while an exposure is released goes, too", "[read][duo][R1]") {
   ReadDuo duo;
   const Vector given({20}, 1), wanted({20}, 2);
   Vector to_given({20}, 3), to_wanted({20}, 4);

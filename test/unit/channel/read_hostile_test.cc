@@ -72,7 +72,7 @@ struct Hostile : ReadSolo {
   ReadDestination to{};
 };
 
-TEST_CASE("a request for what is not exposed to its peer ends the channel", "[read][hostile][R3]") {
+TEST_CASE("a request for what is not exposed to its peer ends the channel", "[read][hostile]") {
   Hostile test;
   SECTION("an unknown name") { test.ask({{0, test.mine + 17, 100}}, {test.to}); }
   SECTION("a name of another count") { test.ask({{0, test.mine + (1u << 20), 100}}, {test.to}); }
@@ -90,7 +90,7 @@ TEST_CASE("a request for what is not exposed to its peer ends the channel", "[re
   test.check_asking();
 }
 
-TEST_CASE("a request for what was released ends the channel", "[read][hostile][R3]") {
+TEST_CASE("a request for what was released ends the channel", "[read][hostile]") {
   Hostile test;
   const bool twice = GENERATE(false, true);
   test.port.completes = false;  // so that it is still there
@@ -106,7 +106,7 @@ TEST_CASE("a request for what was released ends the channel", "[read][hostile][R
   test.check_asking();
 }
 
-TEST_CASE("a ninth request ends the channel, eight do not", "[read][hostile][R3]") {
+TEST_CASE("a ninth request ends the channel, eight do not", "[read][hostile]") {
   Hostile test;
   test.port.rule = [](const FakePort::Write& write) -> std::optional<WriteResult> {
     if (write.use >= WriteUse::kData) return WriteResult::kAgain;
@@ -121,7 +121,7 @@ TEST_CASE("a ninth request ends the channel, eight do not", "[read][hostile][R3]
   test.check_asking();
 }
 
-TEST_CASE("the end of a read that was not asked for ends the channel", "[read][hostile][R3]") {
+TEST_CASE("the end of a read that was not asked for ends the channel", "[read][hostile]") {
   Hostile test;
   SECTION("none is under way") {
     test.end_read(64);
@@ -181,7 +181,7 @@ TEST_CASE("the end of a read that was not asked for ends the channel", "[read][h
   }
 }
 
-TEST_CASE("a piece that was not asked for ends the channel", "[read][hostile][R3]") {
+TEST_CASE("a piece that was not asked for ends the channel", "[read][hostile]") {
   Hostile test;
   const Bytes data = pattern(400);
   const auto first = [&](std::size_t bytes) { return std::span(data).first(bytes); };
@@ -216,7 +216,7 @@ TEST_CASE("a piece that was not asked for ends the channel", "[read][hostile][R3
   test.check_answering();
 }
 
-TEST_CASE("pieces of another peer's read end the channel of who sent them", "[read][hostile][R3]") {
+TEST_CASE("pieces of another peer's read end the channel of who sent them", "[read][hostile]") {
   Hostile test;
   Vector theirs({30}, 6);
   test.read(theirs, 4, true, 2);
@@ -234,7 +234,7 @@ TEST_CASE("pieces of another peer's read end the channel of who sent them", "[re
 }
 
 // tcp tells no link with immediate data.
-TEST_CASE("an end that comes on nobody's link is taken for the read of that sequence, or for none", "[read][R3]") {
+TEST_CASE("an end that comes on nobody's link is taken for the read of that sequence, or for none", "[read]") {
   Hostile test;
   test.port.names_ends = false;
   const std::uint32_t sequence = test.begin_read();

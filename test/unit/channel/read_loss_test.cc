@@ -63,7 +63,7 @@ bool lose_after(unsigned steps, std::uint32_t who, bool withheld) {
   return !over;
 }
 
-TEST_CASE("a loss at any step tells every read and every exposure once", "[read][duo][loss][R3]") {
+TEST_CASE("a loss at any step tells every read and every exposure once", "[read][duo][loss]") {
   for (const bool withheld : {false, true})
     for (const std::uint32_t who : {0u, 1u}) {
       unsigned steps = 0;
@@ -73,7 +73,7 @@ TEST_CASE("a loss at any step tells every read and every exposure once", "[read]
     }
 }
 
-TEST_CASE("after a loss no late event of the link reaches a read", "[read][loss][R3]") {
+TEST_CASE("after a loss no late event of the link reaches a read", "[read][loss]") {
   ReadSolo solo;
   solo.connect(1);
   solo.connect(2);
@@ -99,7 +99,7 @@ TEST_CASE("after a loss no late event of the link reaches a read", "[read][loss]
   CHECK(solo.upper.reads[1].status == Status::kOk);
 }
 
-TEST_CASE("an end that was told before the loss counts", "[read][loss][R3]") {
+TEST_CASE("an end that was told before the loss counts", "[read][loss]") {
   ReadSolo solo;
   solo.connect();
   Vector destination({100}, 1);
@@ -119,7 +119,7 @@ TEST_CASE("an end that was told before the loss counts", "[read][loss][R3]") {
   CHECK(destination.bytes() == pattern(100, 9));
 }
 
-TEST_CASE("a write of data that fails loses the connection", "[read][loss][R3]") {
+TEST_CASE("a write of data that fails loses the connection", "[read][loss]") {
   ReadSolo solo;
   solo.connect();
   const Vector source({1000}, 1);
@@ -137,7 +137,7 @@ TEST_CASE("a write of data that fails loses the connection", "[read][loss][R3]")
   CHECK(solo.upper.releases[0].status == Status::kPeerFailed);
 }
 
-TEST_CASE("a channel that could never be connected ends its reads and exposures", "[read][loss][R3]") {
+TEST_CASE("a channel that could never be connected ends its reads and exposures", "[read][loss]") {
   ChannelSettings impatient = settings(two_phases());
   impatient.connect_timeout_us = 1000;
   ReadSolo solo(impatient);
@@ -154,7 +154,7 @@ TEST_CASE("a channel that could never be connected ends its reads and exposures"
   CHECK(solo.logged("register") == solo.logged("unregister"));
 }
 
-TEST_CASE("a context that is closed gives back what it registered, and calls nobody", "[read][loss][R3]") {
+TEST_CASE("a context that is closed gives back what it registered, and calls nobody", "[read][loss]") {
   UpperLog upper;
   FakeFabric fabric;
   FakePort port(fabric);

@@ -20,14 +20,19 @@ std::vector<std::uint32_t> cut(std::uint32_t bytes, std::uint32_t cuts) {
   return lengths;
 }
 
+template <class Segments>
+std::uint32_t count(const Segments& segments) {
+  return static_cast<std::uint32_t>(segments.size());
+}
+
 ReadRequestParts parts(std::uint32_t bytes, std::uint32_t source_cuts, std::uint32_t destination_cuts) {
   ReadRequestParts made;
   made.head.sequence = 77;
   made.bytes = bytes;
   for (const std::uint32_t length : cut(bytes, source_cuts))
-    made.sources.push_back({1000 * made.sources.size() + 3, static_cast<std::uint32_t>(made.sources.size() + 1), length});
+    made.sources.push_back({1000 * made.sources.size() + 3, count(made.sources) + 1, length});
   for (const std::uint32_t length : cut(bytes, destination_cuts))
-    made.destinations.push_back({7000 * made.destinations.size() + 5, static_cast<std::uint32_t>(made.destinations.size() + 100), length});
+    made.destinations.push_back({7000 * made.destinations.size() + 5, count(made.destinations) + 100, length});
   return made;
 }
 
@@ -42,7 +47,8 @@ std::vector<Way> ways(const ReadRequestParts& parts) {
   std::vector<Way> all(parts.bytes);
   std::size_t at = 0;
   for (const ReadSource& one : parts.sources)
-    for (std::uint32_t i = 0; i < one.bytes; ++i, ++at) all[at].offset = one.offset + i, all[at].exposure = one.exposure;
+    for (std::uint32_t i = 0; i < one.bytes; ++i, ++at)
+      all[at].offset = one.offset + i, all[at].exposure = one.exposure;
   at = 0;
   for (const ReadDestination& one : parts.destinations)
     for (std::uint32_t i = 0; i < one.bytes; ++i, ++at) all[at].address = one.address + i, all[at].key = one.key;
@@ -73,7 +79,8 @@ TEST_CASE("the stretches of an answer are the way of every byte, in order, as lo
           const std::uint32_t bytes = stretch.source.bytes;
           REQUIRE((bytes != 0 && bytes <= most && bytes == stretch.destination.bytes));
           for (std::uint32_t i = 0; i < bytes; ++i)
-            found.push_back({stretch.source.offset + i, stretch.destination.address + i, stretch.source.exposure, stretch.destination.key});
+            found.push_back({stretch.source.offset + i, stretch.destination.address + i, stretch.source.exposure,
+                             stretch.destination.key});
           if (bytes < most && goes_on(expected, found.size())) FAIL("a stretch that is too short");
           if (stretch.last != (found.size() == kBytes)) FAIL("the last stretch is marked wrong");
           answer.taken(bytes);

@@ -45,7 +45,12 @@ bool allowed(Parts parts, const std::function<void(Parts&)>& change) {
 std::vector<ReadDestination> destinations(std::size_t count, std::uint32_t seed, std::uint32_t bytes_max) {
   std::mt19937 random(seed);
   std::vector<ReadDestination> made;
-  for (std::size_t i = 0; i < count; ++i) made.push_back({random() * 8ull, static_cast<std::uint32_t>(random()), 1 + static_cast<std::uint32_t>(random()) % bytes_max});
+  const auto draw = [&random] { return static_cast<std::uint32_t>(random()); };
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t address = draw() * 8ull;
+    const std::uint32_t key = draw();
+    made.push_back({address, key, 1 + draw() % bytes_max});
+  }
   return made;
 }
 
@@ -75,7 +80,7 @@ std::vector<ReadRequestParts> requests(ReadPlan& plan, std::size_t capacity) {
 
 }  // namespace
 
-TEST_CASE("a read request says what it was made of", "[read_request][R1]") {
+TEST_CASE("a read request says what it was made of", "[read_request][R2]") {
   const auto parts = parse_read_request(Parts().bytes());
   REQUIRE(parts);
   CHECK(parts->head.sequence == 7);
@@ -90,8 +95,9 @@ TEST_CASE("a read request says what it was made of", "[read_request][R1]") {
   CHECK(parts->destinations[1].bytes == 40);
 }
 
-TEST_CASE("a read request lies in its slot as the wire document says", "[read_request][R1]") {
-  ReadPlan plan(0x0a0b0c0d, 0x1112131415161718u, 5, true, std::vector<ReadDestination>{{0x2122232425262728u, 0x31323334, 5}});
+TEST_CASE("a read request lies in its slot as the wire document says", "[read_request][R2]") {
+  const std::vector<ReadDestination> to{{0x2122232425262728u, 0x31323334, 5}};
+  ReadPlan plan(0x0a0b0c0d, 0x1112131415161718u, 5, true, to);
   Bytes payload(40);
   REQUIRE(plan.next(0x41424344, payload) == 40);
   const std::vector<unsigned> expected{0x44, 0x43, 0x42, 0x41, 1, 1, 1, 0, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
@@ -102,7 +108,7 @@ TEST_CASE("a read request lies in its slot as the wire document says", "[read_re
   CHECK(found == expected);
 }
 
-TEST_CASE("every slot of 40 bytes and more takes a part of a plan, and the parts are the whole", "[read_request][R1]") {
+TEST_CASE("every slot of 40 bytes and more takes a part of a plan, and the parts are the whole", "[read_request][R2]") {
   for (std::size_t capacity = 40; capacity <= 1064; capacity += capacity < 140 ? 1 : 31) {
     for (const std::size_t count : {1u, 2u, 3u, 17u, 100u, 300u}) {
       INFO(capacity << " bytes, " << count << " segments");
@@ -127,7 +133,7 @@ TEST_CASE("every slot of 40 bytes and more takes a part of a plan, and the parts
   }
 }
 
-TEST_CASE("no request asks for more than 2^30 bytes, nor names more than 255 segments", "[read_request][R1]") {
+TEST_CASE("no request asks for more than 2^30 bytes, nor names more than 255 segments", "[read_request][R2]") {
   const std::vector<ReadDestination> large(3, {0, 1, kReadSegmentBytesMax});
   ReadPlan plan(9, 0, sum(large), false, large);
   const auto made = requests(plan, 1024);
@@ -135,7 +141,8 @@ TEST_CASE("no request asks for more than 2^30 bytes, nor names more than 255 seg
   for (const ReadRequestParts& one : made) CHECK(one.head.flags == 0);
   CHECK(made[2].sources[0].offset == 2ull << 30);
 
-  const std::vector<ReadDestination> uneven{{0, 1, 1}, {0, 1, kReadSegmentBytesMax}, {0, 1, kReadSegmentBytesMax - 1}, {0, 1, 1}};
+  const std::vector<ReadDestination> uneven{
+      {0, 1, 1}, {0, 1, kReadSegmentBytesMax}, {0, 1, kReadSegmentBytesMax - 1}, {0, 1, 1}};
   ReadPlan other(9, 0, sum(uneven), false, uneven);
   const auto parts = requests(other, 1024);
   REQUIRE(parts.size() == 3);
@@ -162,7 +169,7 @@ TEST_CASE("a plan asks for nothing twice, and takes no slot that is too small", 
   }));
 }
 
-TEST_CASE("a release, and a request for pieces, are read as they were written", "[read_request][R1]") {
+TEST_CASE("a release, and a request for pieces, are read as they were written", "[read_request][R2]") {
   Bytes payload(24);
   REQUIRE(encode_release(11, payload) == 24);
   CHECK(payload == release_parts().bytes());
@@ -181,21 +188,23 @@ TEST_CASE("a release, and a request for pieces, are read as they were written", 
   }
 }
 
-TEST_CASE("a request that is not as the wire document says is refused", "[read_request][R1]") {
+TEST_CASE("a request that is not as the wire document says is refused", "[read_request][R2]") {
   CHECK(allowed({}, [](Parts&) {}));
   CHECK(allowed(release_parts(), [](Parts&) {}));
   CHECK(allowed(pieces_parts(), [](Parts&) {}));
   SECTION("of another length") {
     const Bytes whole = Parts().bytes();
-    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) CHECK_FALSE(parse_read_request(std::span(whole).first(bytes)));
+    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+      CHECK_FALSE(parse_read_request(std::span(whole).first(bytes)));
     Bytes longer = whole;
     longer.push_back({});
     CHECK_FALSE(parse_read_request(longer));
   }
   SECTION("counts that are not those of the segments") {
     for (const int change : {-1, 1}) {
-      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.sources = static_cast<std::uint8_t>(p.head.sources + change); }));
-      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.destinations = static_cast<std::uint8_t>(p.head.destinations + change); }));
+      const auto other = [=](std::uint8_t count) { return static_cast<std::uint8_t>(count + change); };
+      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.sources = other(p.head.sources); }));
+      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.destinations = other(p.head.destinations); }));
     }
   }
   SECTION("no source") {
@@ -216,7 +225,7 @@ TEST_CASE("a request that is not as the wire document says is refused", "[read_r
     CHECK_FALSE(allowed({}, [](Parts& p) { p.sources[0].bytes = 0, p.sources[1].bytes = 50; }));
     CHECK_FALSE(allowed({}, [](Parts& p) { p.destinations[0].bytes = 0, p.destinations[1].bytes = 50; }));
     const auto with = [](std::uint32_t bytes) {
-      return [bytes](Parts& p) { p.sources[0].bytes = bytes, p.destinations[0].bytes = bytes - 20, p.destinations[1].bytes = 40; };
+      return [bytes](Parts& p) { p.sources[0].bytes = bytes, p.destinations[0].bytes = bytes - 20; };
     };
     CHECK(allowed({}, with(kReadSegmentBytesMax)));
     CHECK_FALSE(allowed({}, with(kReadSegmentBytesMax + 1)));
