@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of docs/wire-protocol.md, section 9, as what crosses the wire shows them.
+// The rules of docs/wire-protocol.md, section 10, as what crosses the wire shows them.
 #include <cstring>
 
 #include "protocol/slot.h"

@@ -141,7 +141,9 @@ bool Rendezvous<ChannelT>::write_next(ReadAnswer& answer) {
 
 template <class ChannelT>
 bool Rendezvous<ChannelT>::stage_piece(ReadAnswer& answer) {
-  if (channel_.grows() || !channel_.may_stage()) return false;
+  const auto& source = *channel_.core_.exposures.find(answer.sources().front().exposure, channel_.peer_);
+  // Where user memory is not to be had a larger ring will not be either.
+  if ((!source.in_pieces && channel_.grows()) || !channel_.may_stage()) return false;
   const auto bytes_max = static_cast<std::uint32_t>(channel_.slot_capacity() - sizeof(ReadPiece));
   const ReadAnswer::Stretch stretch = answer.next(bytes_max);
   const ReadPiece head{answer.sequence(), 0};
