@@ -46,6 +46,15 @@ void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
                     " bytes registered, expected " + std::to_string(expected));
 }
 
+// For pieces of an answer a ring grows as far as it may, but not where user memory was refused.
+bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool pieces) const {
+  const bool refused = from.sent().refused != 0;
+  const std::uint8_t last = config_.channel.phases.last();
+  if (pieces && config_.channel.enlargement && (refused ? from.send_phase() < last : from.send_phase() == last))
+    return true;
+  return refused ? from.send_phase() < flow.phase_needed : from.send_phase() == flow.phase_needed;
+}
+
 // Only a direction that carried an element too large has grown, and as far as it had to (E10).
 void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
   const SimPeer::Channel* from = sender.find(receiver.rank());
@@ -61,12 +70,9 @@ void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
   if (from->send_phase() != to->receive_phase())
     fabric_.violate(which + "the two sides are in different phases");
   if (!from->enlarge_sender().steady()) fabric_.violate(which + "at rest, but not steady");
-  const bool refused = from->sent().refused != 0;
-  const bool pieces = fabric_.read_pieces.contains({sender.rank(), receiver.rank()});
-  const std::uint8_t needed =
-      pieces && config_.channel.enlargement ? config_.channel.phases.last() : flow.phase_needed;
-  if (refused ? from->send_phase() >= needed : from->send_phase() != needed)
-    fabric_.violate(which + "in phase " + std::to_string(from->send_phase()) + ", needed " + std::to_string(needed));
+  if (!grew_as_needed(*from, flow, fabric_.read_pieces.contains({sender.rank(), receiver.rank()})))
+    fabric_.violate(which + "in phase " + std::to_string(from->send_phase()) + ", needed " +
+                    std::to_string(flow.phase_needed));
   check_counters(sender, receiver, flow);
 }
 

@@ -74,20 +74,50 @@ struct Hostile : ReadSolo {
 
 TEST_CASE("a request for what is not exposed to its peer ends the channel", "[read][hostile]") {
   Hostile test;
-  SECTION("an unknown name") { test.ask({{0, test.mine + 17, 100}}, {test.to}); }
-  SECTION("a name of another count") { test.ask({{0, test.mine + (1u << 20), 100}}, {test.to}); }
-  SECTION("another peer's name") { test.ask({{0, test.other, 100}}, {test.to}); }
+  SECTION("an unknown name") {
+    test.ask({{0, test.mine + 17, 100}}, {test.to});
+    test.check_asking();
+  }
+  SECTION("a name of another count") {
+    test.ask({{0, test.mine + (1u << 20), 100}}, {test.to});
+    test.check_asking();
+  }
+  SECTION("another peer's name") {
+    test.ask({{0, test.other, 100}}, {test.to});
+    test.check_asking();
+  }
   SECTION("another peer's name behind an own one") {
     test.ask({{0, test.mine, 50}, {0, test.other, 50}}, {test.to});
+    test.check_asking();
   }
-  SECTION("another peer's name to be released") { test.ask({{0, test.other, 0}}, {}, 0, kReadLast); }
-  SECTION("one byte too many") { test.ask({{901, test.mine, 100}}, {test.to}); }
-  SECTION("behind the end") { test.ask({{1001, test.mine, 100}}, {test.to}); }
-  SECTION("an offset that comes round") { test.ask({{~std::uint64_t{0} - 49, test.mine, 100}}, {test.to}); }
-  SECTION("a part too many, in pieces") { test.ask({{950, test.mine, 51}}, {}, 5, kReadInPieces); }
-  SECTION("what is no request") { test.ask({{0, test.mine, 100}}, {}); }
-  SECTION("an empty slot") { test.peer().write_slot(SlotKind::kReadRequest, {}, 0); }
-  test.check_asking();
+  SECTION("another peer's name to be released") {
+    test.ask({{0, test.other, 0}}, {}, 0, kReadLast);
+    test.check_asking();
+  }
+  SECTION("one byte too many") {
+    test.ask({{901, test.mine, 100}}, {test.to});
+    test.check_asking();
+  }
+  SECTION("behind the end") {
+    test.ask({{1001, test.mine, 100}}, {test.to});
+    test.check_asking();
+  }
+  SECTION("an offset that comes round") {
+    test.ask({{~std::uint64_t{0} - 49, test.mine, 100}}, {test.to});
+    test.check_asking();
+  }
+  SECTION("a part too many, in pieces") {
+    test.ask({{950, test.mine, 51}}, {}, 5, kReadInPieces);
+    test.check_asking();
+  }
+  SECTION("what is no request") {
+    test.ask({{0, test.mine, 100}}, {});
+    test.check_asking();
+  }
+  SECTION("an empty slot") {
+    test.peer().write_slot(SlotKind::kReadRequest, {}, 0);
+    test.check_asking();
+  }
 }
 
 TEST_CASE("a request for what was released ends the channel", "[read][hostile]") {
@@ -185,17 +215,42 @@ TEST_CASE("a piece that was not asked for ends the channel", "[read][hostile]") 
   Hostile test;
   const Bytes data = pattern(400);
   const auto first = [&](std::size_t bytes) { return std::span(data).first(bytes); };
-  SECTION("none is under way") { test.piece(64, first(10), true); }
+  SECTION("none is under way") {
+    test.piece(64, first(10), true);
+    test.check_answering();
+  }
   SECTION("of a read that is under way") {
     const std::uint32_t sequence = test.begin_read();
-    SECTION("another sequence") { test.piece(sequence + kReadsPerPortMax, first(100), true); }
-    SECTION("too long") { test.piece(sequence, first(101), true); }
-    SECTION("too long, and not the last") { test.piece(sequence, first(101), false); }
-    SECTION("all, and not the last") { test.piece(sequence, first(100), false); }
-    SECTION("not all, and the last") { test.piece(sequence, first(99), true); }
+    SECTION("another sequence") {
+      test.piece(sequence + kReadsPerPortMax, first(100), true);
+      test.check_answering();
+      test.check_read_failed();
+    }
+    SECTION("too long") {
+      test.piece(sequence, first(101), true);
+      test.check_answering();
+      test.check_read_failed();
+    }
+    SECTION("too long, and not the last") {
+      test.piece(sequence, first(101), false);
+      test.check_answering();
+      test.check_read_failed();
+    }
+    SECTION("all, and not the last") {
+      test.piece(sequence, first(100), false);
+      test.check_answering();
+      test.check_read_failed();
+    }
+    SECTION("not all, and the last") {
+      test.piece(sequence, first(99), true);
+      test.check_answering();
+      test.check_read_failed();
+    }
     SECTION("too long as the second") {
       test.piece(sequence, first(60), false);
       test.piece(sequence, first(41), true);
+      test.check_answering();
+      test.check_read_failed();
     }
     SECTION("one more") {
       test.piece(sequence, first(100), true);
@@ -204,16 +259,23 @@ TEST_CASE("a piece that was not asked for ends the channel", "[read][hostile]") 
       test.upper.reads.clear();
       test.piece(sequence, first(1), true);
       test.check_answering();
-      return;
     }
-    SECTION("without data") { test.piece(sequence, {}, false); }
-    SECTION("with something where nothing belongs") { test.piece(sequence, first(100), true, 1); }
-    SECTION("without a head") { test.peer().write_slot(SlotKind::kReadPiece, first(4), kMarkLast); }
-    test.check_answering();
-    test.check_read_failed();
-    return;
+    SECTION("without data") {
+      test.piece(sequence, {}, false);
+      test.check_answering();
+      test.check_read_failed();
+    }
+    SECTION("with something where nothing belongs") {
+      test.piece(sequence, first(100), true, 1);
+      test.check_answering();
+      test.check_read_failed();
+    }
+    SECTION("without a head") {
+      test.peer().write_slot(SlotKind::kReadPiece, first(4), kMarkLast);
+      test.check_answering();
+      test.check_read_failed();
+    }
   }
-  test.check_answering();
 }
 
 TEST_CASE("pieces of another peer's read end the channel of who sent them", "[read][hostile]") {

@@ -160,11 +160,13 @@ TEST_CASE("a context that is closed gives back what it registered, and calls nob
   FakePort port(fabric);
   const Vector source({1000}, 1);
   Vector destination({100}, 1);
+  Bytes room(1000);
   {
     FakeContext context(port, settings(two_phases()), 0, 2, kJobKey, upper.layer());
     context.set_cards(fake_cards(2));
-    std::uint32_t name = 0;
+    std::uint32_t name = 0, shared = 0;
     REQUIRE(context.channel(1)->expose(source.all(), nullptr, name) == Status::kOk);
+    REQUIRE(context.share(room.data(), room.size(), shared));
     REQUIRE(context.channel(1)->read({destination.all(), nullptr, 0, 100, 7, true}) == Status::kOk);
   }
   CHECK(upper.releases.empty());
