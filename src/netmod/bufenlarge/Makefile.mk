@@ -28,6 +28,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_large.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_large_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \

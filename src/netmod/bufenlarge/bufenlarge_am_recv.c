@@ -277,15 +277,19 @@ void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_
     const MPIDI_BUFENLARGE_wire_t *wire = data;
     const char *text;
 
-    if (unlikely(marks != (BUFENLARGE_FIRST | BUFENLARGE_LAST) || bytes < sizeof(*wire)
-                 || wire->kind == MPIDI_BUFENLARGE_KIND_SUMMARY)) {
+    if (unlikely(marks != (BUFENLARGE_FIRST | BUFENLARGE_LAST) || bytes < sizeof(*wire))) {
         receive_piece(user, peer, data, bytes, marks);
         return;
     }
-    if (likely(wire->kind == MPIDI_BUFENLARGE_KIND_EAGER))
+    if (likely(wire->kind == MPIDI_BUFENLARGE_KIND_EAGER)) {
         text = take_eager(user, data, bytes);
-    else
+    } else if (likely(wire->kind == MPIDI_BUFENLARGE_KIND_AM
+                      || wire->kind == MPIDI_BUFENLARGE_KIND_LARGE)) {
         text = take_whole(user, peer, wire, bytes);
+    } else {
+        receive_piece(user, peer, data, bytes, marks);
+        return;
+    }
     if (unlikely(text != NULL))
         MPIDI_BUFENLARGE_peer_lost(user, peer, BUFENLARGE_ERR_PROTOCOL, text);
 }

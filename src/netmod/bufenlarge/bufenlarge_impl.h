@@ -216,10 +216,15 @@ int MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origi
                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
 
 /* bufenlarge_large.c */
+bool MPIDI_BUFENLARGE_is_dense(MPI_Aint segments, size_t bytes);
 bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                  size_t data_bytes);
 int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                 MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count, MPI_Datatype datatype);
+void MPIDI_BUFENLARGE_released(void *user, uint32_t peer, void *cookie,
+                               bufenlarge_status_t status);
+
+/* bufenlarge_large_recv.c */
 const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                                            const MPIDI_BUFENLARGE_wire_t * wire,
                                            const void *am_hdr);
@@ -228,8 +233,6 @@ void MPIDI_BUFENLARGE_read_done(void *user, uint32_t peer, void *cookie,
                                 bufenlarge_status_t status);
 void MPIDI_BUFENLARGE_piece(void *user, uint32_t peer, void *cookie, const void *data,
                             size_t bytes);
-void MPIDI_BUFENLARGE_released(void *user, uint32_t peer, void *cookie,
-                               bufenlarge_status_t status);
 
 /* bufenlarge_am_recv.c */
 const char *MPIDI_BUFENLARGE_refusal(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr);

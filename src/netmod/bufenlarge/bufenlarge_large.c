@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_large.c: messages whose data goes from user memory to user memory without a copy.
+ * bufenlarge_large.c: messages whose data goes from user memory to user memory without a copy, outgoing: exposes
+ * the data to the peer, sends the headers with the exposure's name, and completes the request when the library
+ * tells that the peer needs it no more. The receiving side is in bufenlarge_large_recv.c.
  *
- *   sender     exposes the data to the peer; sends the headers with the exposure's name; completes the request
- *              when the library tells that the peer needs it no more
- *   receiver   calls the handler as for any message whose data follows; when it is known where the data is to
- *              go, at once or when a receive matches, lets the library read it there; then completes the request
- *
- * Noncontiguous data goes as segments while they are few and long. A receiver whose segments are not gets the data
- * through the ring, piece by piece.
+ * Noncontiguous data goes as segments while they are few and long.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
@@ -23,20 +19,7 @@ typedef struct {
     int handler_id;             /* whose origin callback completes sreq */
 } outgoing_t;
 
-/* A message whose data is at the peer. */
-typedef struct MPIDI_BUFENLARGE_incoming {
-    MPIDI_BUFENLARGE_read_t read;
-    MPIR_Request *rreq;
-    MPIDI_BUFENLARGE_peer_t *peer;
-    uint32_t exposure;
-    uint64_t bytes;
-    bool is_receive;            /* of MPI, not a part of one-sided communication */
-    bool in_pieces;
-    MPI_Aint placed;            /* bytes that the receive has room for; not when in_pieces */
-    MPIDI_BUFENLARGE_data_t data;       /* in_pieces */
-} incoming_t;
-
-static bool is_dense(MPI_Aint segments, size_t bytes)
+bool MPIDI_BUFENLARGE_is_dense(MPI_Aint segments, size_t bytes)
 {
     return segments <= SEGMENTS_MAX && bytes / (size_t) segments >= SEGMENT_BYTES_MIN;
 }
@@ -55,7 +38,7 @@ bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype d
     if (contig)
         return true;
     MPIR_Typerep_iov_len(count, datatype, (MPI_Aint) data_bytes, &segments);
-    return is_dense(segments, data_bytes);
+    return MPIDI_BUFENLARGE_is_dense(segments, data_bytes);
 }
 
 /* How many segments; -1 when they are not all of the data. */
@@ -129,195 +112,4 @@ void MPIDI_BUFENLARGE_released(void *user, uint32_t peer_rank, void *cookie,
         sreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
     }
     MPIDI_BUFENLARGE_keep_error(user, MPIDIG_global.origin_cbs[handler_id] (sreq));
-}
-
-/* ---- receiving ---- */
-
-/* The end of a message: its data is in place, or there will be none. What a one-sided operation would do at its
- * end cannot be done without its data. */
-static void incoming_end(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
-{
-    MPIR_Request *rreq = incoming->rreq;
-
-    if (incoming->in_pieces)
-        MPIDI_BUFENLARGE_data_end(&incoming->data);
-    else
-        MPIR_STATUS_SET_COUNT(rreq->status, incoming->placed);
-    if (incoming->peer->lost_text && !incoming->is_receive) {
-        MPL_free(incoming);
-        return;
-    }
-    MPL_free(incoming);
-#ifndef MPIDI_CH4_DIRECT_NETMOD
-    /* A receive from any source that shared memory looked at first may have marked it as local. */
-    MPIDI_REQUEST(rreq, is_local) = 0;
-#endif
-    MPIDI_BUFENLARGE_keep_error(vci, MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq));
-    MPID_Request_complete(rreq);
-}
-
-static void incoming_done(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_read_t * read,
-                          bufenlarge_status_t status)
-{
-    incoming_t *incoming = (incoming_t *) read;
-    if (status != BUFENLARGE_OK)
-        incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(incoming->peer);
-    incoming_end(vci, incoming);
-}
-
-/* Lets the library read into these segments; none: into the piece callback. Zero bytes: the data is not wanted. */
-static void incoming_read(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming,
-                          const struct iovec *iov, int segments, uint64_t bytes)
-{
-    MPIDI_BUFENLARGE_peer_t *peer = incoming->peer;
-    bufenlarge_status_t status =
-        bufenlarge_channel_read(peer->channel, incoming->exposure, 0, iov, segments, bytes,
-                                BUFENLARGE_READ_LAST, incoming);
-    if (status != BUFENLARGE_OK) {
-        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, status, bufenlarge_channel_error(peer->channel));
-        incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
-    }
-    if (status != BUFENLARGE_OK || bytes == 0)
-        incoming_end(vci, incoming);
-}
-
-/* Where the data is to go: cuts the segments after `bytes`, and returns how many have any of it. Entries behind
- * are not valid when the message is shorter than the receive. */
-static int cut_segments(struct iovec *iov, MPI_Aint segments, uint64_t bytes, uint64_t * placed_p)
-{
-    int count = 0;
-    *placed_p = 0;
-    while (count < segments && *placed_p < bytes) {
-        iov[count].iov_len = MPL_MIN(iov[count].iov_len, bytes - *placed_p);
-        *placed_p += iov[count++].iov_len;
-    }
-    return count;
-}
-
-static void read_in_place(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
-{
-    MPIR_Request *rreq = incoming->rreq;
-    /* It is set here already when the message is truncated, and lost when the type is noncontiguous. */
-    const int error = rreq->status.MPI_ERROR;
-    struct iovec one, *iov = &one;
-    int contig, device;
-    void *where;
-    MPI_Aint segments;
-    uint64_t placed;
-
-    MPIDIG_get_recv_data(&contig, &device, &where, &segments, rreq);
-    rreq->status.MPI_ERROR = error;
-    if (contig) {
-        one.iov_base = where;
-        one.iov_len = (size_t) segments;
-        segments = 1;
-    } else {
-        iov = where;
-    }
-    const int used = cut_segments(iov, segments, incoming->bytes, &placed);
-    if (placed < incoming->bytes && error == MPI_SUCCESS)
-        rreq->status.MPI_ERROR = MPIDIG_ERR_TRUNCATE(placed, incoming->bytes);
-    incoming->placed = (MPI_Aint) placed;
-    incoming_read(vci, incoming, iov, used, placed);
-}
-
-static const char *read_in_pieces(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
-{
-    const char *text =
-        MPIDI_BUFENLARGE_data_begin(&incoming->data, incoming->rreq, incoming->bytes);
-    incoming->in_pieces = true;
-    if (text == NULL)
-        incoming_read(vci, incoming, NULL, 0,
-                      incoming->rreq->status.MPI_ERROR == MPI_SUCCESS ? incoming->bytes : 0);
-    return text;
-}
-
-/* Asked before MPICH is asked for segments, which it cannot tell of a noncontiguous type without data. */
-static bool has_room(MPIR_Request * rreq)
-{
-    MPI_Aint room = 1;
-    if (MPIDIG_REQUEST(rreq, req->recv_async).recv_type == MPIDIG_RECV_DATATYPE)
-        MPIDI_Datatype_check_size(MPIDIG_REQUEST(rreq, datatype), MPIDIG_REQUEST(rreq, count),
-                                  room);
-    return room > 0;
-}
-
-/* It is known where the data is to go. Returns what is wrong with the message. */
-static const char *start(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
-{
-    MPIR_Request *rreq = incoming->rreq;
-    const bool device = MPIDIG_REQUEST(rreq, req->recv_async).is_device_buffer;
-
-    if ((uint64_t) MPIDIG_recv_in_data_sz(rreq) != incoming->bytes)
-        return "it sent a message whose sizes contradict each other";
-    if (!has_room(rreq)) {
-        incoming_read(vci, incoming, NULL, 0, 0);
-        return NULL;
-    }
-    const MPI_Aint segments = MPIDIG_get_recv_iov_count(rreq);
-    if (device || (segments > 1 && !is_dense(segments, (size_t) incoming->bytes)))
-        return read_in_pieces(vci, incoming);
-    read_in_place(vci, incoming);
-    return NULL;
-}
-
-/* Headers have arrived. Returns what is wrong with them. */
-const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
-                                           const MPIDI_BUFENLARGE_wire_t * wire,
-                                           const void *am_hdr)
-{
-    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(vci, rank);
-    incoming_t *incoming = MPL_calloc(1, sizeof(*incoming), MPL_MEM_BUFFER);
-    const char *text = MPIDI_BUFENLARGE_refusal(wire, am_hdr);
-
-    if (text == NULL && wire->data_bytes == 0)
-        text = "it sent a large message without data";
-    if (text == NULL && (peer == NULL || incoming == NULL))
-        text = "no memory for a message it sent";
-    if (text != NULL) {
-        MPL_free(incoming);
-        return text;
-    }
-    incoming->read.done = incoming_done;
-    incoming->peer = peer;
-    incoming->exposure = wire->exposure;
-    incoming->bytes = wire->data_bytes;
-    incoming->is_receive = wire->handler_id == MPIDIG_SEND || wire->handler_id == MPIDIG_SEND_DATA;
-    const uint32_t attr = MPIDIG_AM_ATTR__IS_ASYNC | MPIDIG_AM_ATTR__IS_RNDV;
-    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(wire, am_hdr, attr,
-                                                                   &incoming->rreq));
-    if (incoming->rreq == NULL) {       /* nobody wants the data */
-        bufenlarge_channel_read(peer->channel, wire->exposure, 0, NULL, 0, 0, 0, NULL);
-        MPL_free(incoming);
-        return NULL;
-    }
-    MPIR_cc_inc(incoming->rreq->cc_ptr);
-    MPIDIG_REQUEST(incoming->rreq, netmod_am.bufenlarge.incoming) = incoming;
-    return MPIDIG_recv_initialized(incoming->rreq) ? start(vci, incoming) : NULL;
-}
-
-/* A receive matches a message that was not expected. */
-int MPIDI_BUFENLARGE_large_matched(MPIR_Request * rreq)
-{
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
-    incoming_t *incoming = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.incoming);
-    const uint32_t rank = incoming->peer->rank;
-    const char *text = start(vci, incoming);
-    if (text != NULL)
-        MPIDI_BUFENLARGE_peer_lost(vci, rank, BUFENLARGE_ERR_PROTOCOL, text);
-    return MPI_SUCCESS;
-}
-
-/* The library's piece callback. */
-void MPIDI_BUFENLARGE_piece(void *user, uint32_t peer, void *cookie, const void *data, size_t bytes)
-{
-    incoming_t *incoming = cookie;
-    MPIDI_BUFENLARGE_data_take(&incoming->data, data, bytes);
-}
-
-/* The library's read_done callback. */
-void MPIDI_BUFENLARGE_read_done(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status)
-{
-    MPIDI_BUFENLARGE_read_t *read = cookie;
-    read->done(user, read, status);
 }
