@@ -141,5 +141,14 @@ TEST_CASE("libfabric's registration cache is off, unless the user has set it", "
   setenv("FI_MR_CACHE_MAX_COUNT", "0", 1);
 }
 
+TEST_CASE("large data begins where its curve crosses that of the rings, by fabric", "[provider][R4]") {
+  const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
+  CHECK(rendezvous_min(*info) == 65'536);
+  info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;
+  CHECK(rendezvous_min(*info) == 262'144);
+  info->ep_attr->protocol = FI_PROTO_IWARP;
+  CHECK(rendezvous_min(*info) == 98'304);
+}
+
 }  // namespace
 }  // namespace bufenlarge::test
