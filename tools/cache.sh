@@ -113,13 +113,14 @@ build_plain() {
     library_make plain "$@"
 }
 
-# build_sanitized asan|tsan
+# build_sanitized asan|tsan [TEST_PROGRAM...]
 build_sanitized() {
-    local sanitizer=thread
-    [ "$1" = tsan ] || sanitizer=address,undefined
+    local flavour=$1 sanitizer=thread
+    shift
+    [ "$flavour" = tsan ] || sanitizer=address,undefined
     update_checkout
-    library_configure "$1" "--enable-sanitizer=$sanitizer" "CXXFLAGS=-g -O1"
-    library_make "$1" all unit_tests sim_tests fabric_tests
+    library_configure "$flavour" "--enable-sanitizer=$sanitizer" "CXXFLAGS=-g -O1"
+    library_make "$flavour" all "$@"
 }
 
 build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev)
