@@ -82,6 +82,7 @@ class Rendezvous {
   // ---- rendezvous_answer.h
   void release(std::uint32_t exposure);
   void drop_if_done(std::uint32_t exposure);
+  void forget_answers();
   [[nodiscard]] bool exposed(const ReadRequestParts& parts) const;
   [[nodiscard]] bool pin_sources(ReadAnswer& answer);
   [[nodiscard]] bool answer(ReadAnswer& answer);

@@ -167,12 +167,27 @@ void Rendezvous<ChannelT>::on_data_written() {
   if (!answers_.empty()) channel_.want_attention();
 }
 
+// What others may still read must not wait for the end of these.
+template <class ChannelT>
+void Rendezvous<ChannelT>::forget_answers() {
+  auto& exposures = channel_.core_.exposures;
+  const auto forget = [&](std::uint32_t name, std::uint32_t Exposure<Port>::*count) {
+    auto* exposure = exposures.find(name, channel_.peer_);
+    --(exposure->*count);
+    if (exposure->peer == kAnyPeer && exposure->done()) exposures.remove(name);
+  };
+  for (const std::uint32_t name : writing_) forget(name, &Exposure<Port>::writes);
+  for (const ReadAnswer& answer : answers_)
+    for (const ReadSource& source : answer.sources()) forget(source.exposure, &Exposure<Port>::answers);
+  answers_.clear();
+  writing_.clear();
+}
+
 template <class ChannelT>
 void Rendezvous<ChannelT>::lost(Status status) {
   auto& core = channel_.core_;
   core.reads.remove_all(&channel_);
-  answers_.clear();
-  writing_.clear();
+  forget_answers();
   std::list<Read> reads = std::exchange(reads_, {});
   for (const std::uint32_t name : core.exposures.of_peer(channel_.peer_)) {
     void* cookie = core.exposures.find(name, channel_.peer_)->cookie;

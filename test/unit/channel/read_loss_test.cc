@@ -154,6 +154,28 @@ TEST_CASE("a channel that could never be connected ends its reads and exposures"
   CHECK(solo.logged("register") == solo.logged("unregister"));
 }
 
+TEST_CASE("what is shared is given back although a peer was lost in the middle of it", "[read][loss][R4]") {
+  for (const bool unshared_before : {false, true}) {
+    ReadDuo duo;
+    duo.side[0].port.completes = false;  // the writes stay posted
+    Bytes memory = pattern(6u << 20, 3);  // more than are posted at once
+    std::uint32_t name = 0;
+    REQUIRE(duo.side[0].context.share(memory.data(), memory.size(), name));
+    Vector destination({memory.size()}, 1);
+    duo.read(1, name, 0, destination, false);
+    duo.rounds(5);
+    REQUIRE(duo.side[0].port.posted() == kDataWritesMax);
+    if (unshared_before) duo.side[0].context.unshare(name);
+    CHECK(duo.logged(0, "unregister") == 0);
+    duo.side[0].channel().fail(Status::kPeerFailed, "gone");
+    duo.rounds(3);
+    if (!unshared_before) duo.side[0].context.unshare(name);
+    CHECK(duo.logged(0, "unregister") == 1);
+    CHECK(duo.side[0].context.core().exposures.size() == 0);
+    CHECK(duo.side[0].upper.releases.empty());
+  }
+}
+
 TEST_CASE("a context that is closed gives back what it registered, and calls nobody", "[read][loss]") {
   UpperLog upper;
   FakeFabric fabric;
