@@ -270,11 +270,7 @@ template <class PortT>
 Status Channel<PortT>::expose(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
   if (failed()) return failure_;
   (void)rendezvous();  // which ends it when the channel fails
-  Exposure<PortT> exposure;
-  exposure.memory = UserMemory<PortT>(segments);
-  exposure.cookie = cookie;
-  exposure.peer = peer_;
-  name = core_.exposures.add(std::move(exposure));
+  name = core_.exposures.add(segments, cookie, peer_);
   return name != 0 ? Status::kOk : Status::kMemoryError;
 }
 

@@ -273,11 +273,7 @@ void Context<PortT>::unshare(std::uint32_t name) {
 
 template <class PortT>
 Status Context<PortT>::expose_to_self(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
-  Exposure<Port> exposure;
-  exposure.memory = UserMemory<Port>(segments);
-  exposure.cookie = cookie;
-  exposure.peer = core_.rank;
-  name = core_.exposures.add(std::move(exposure));
+  name = core_.exposures.add(segments, cookie, core_.rank);
   return name != 0 ? Status::kOk : Status::kMemoryError;
 }
 
@@ -288,8 +284,7 @@ unsigned Context<PortT>::serve_self_read() {
   const ReadOrder& order = read.order;
   const UpperLayer& upper = core_.upper;
   const Exposure<Port>* exposure = core_.exposures.find(order.exposure, core_.rank);
-  const bool fits = exposure != nullptr && order.offset <= exposure->memory.bytes() &&
-                    order.bytes <= exposure->memory.bytes() - order.offset;
+  const bool fits = exposure != nullptr && exposure->memory.contains(order.offset, order.bytes);
   for (std::uint64_t done = 0; fits && done < order.bytes;) {
     const auto place = exposure->memory.find(order.offset + done);
     const std::size_t bytes = std::min<std::uint64_t>(place.bytes, order.bytes - done);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,15 @@ struct Exposure {
 template <class Port>
 class Exposures {
  public:
+  // Memory that `peer` may read, not registered yet. Returns as add() does.
+  [[nodiscard]] std::uint32_t add(std::span<const iovec> segments, void* cookie, std::uint32_t peer) {
+    Exposure<Port> exposure;
+    exposure.memory = UserMemory<Port>(segments);
+    exposure.cookie = cookie;
+    exposure.peer = peer;
+    return add(std::move(exposure));
+  }
+
   // The name, never 0; 0 when there are too many.
   [[nodiscard]] std::uint32_t add(Exposure<Port> exposure) {
     if (free_.empty()) {

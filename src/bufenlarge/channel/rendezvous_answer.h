@@ -16,8 +16,7 @@ bool Rendezvous<ChannelT>::exposed(const ReadRequestParts& parts) const {
     const auto* exposure = channel_.core_.exposures.find(source.exposure, channel_.peer_);
     const bool releases = (parts.head.flags & kReadLast) != 0;
     if (exposure == nullptr || exposure->released || (releases && exposure->peer == kAnyPeer)) return false;
-    const std::uint64_t bytes = exposure->memory.bytes();
-    if (source.offset > bytes || source.bytes > bytes - source.offset) return false;
+    if (!exposure->memory.contains(source.offset, source.bytes)) return false;
   }
   return true;
 }

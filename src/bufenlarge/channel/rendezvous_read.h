@@ -72,9 +72,8 @@ bool Rendezvous<ChannelT>::ask(Read& read) {
   if (read.way == Way::kWrites) {
     const std::uint32_t most = std::min<std::uint32_t>(channel_.slot_capacity(), kRequestBytesMax);
     std::byte request[kRequestBytesMax];
-    const std::uint64_t before = read.plan->asked_bytes();
     const std::uint32_t length = read.plan->next(sequence, std::span(request, most));
-    entry.bytes = static_cast<std::uint32_t>(read.plan->asked_bytes() - before);
+    entry.bytes = static_cast<std::uint32_t>(read.plan->asked_bytes() - read.asked);
     channel_.stage_control(SlotKind::kReadRequest, std::span(request, length));
   } else {
     entry.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(order.bytes - read.asked, kReadSegmentBytesMax));

@@ -62,6 +62,9 @@ class UserMemory {
   ~UserMemory() { unregister(); }
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const {
+    return offset <= bytes_ && bytes <= bytes_ - offset;
+  }
   [[nodiscard]] bool registered() const { return !regions_.empty(); }
 
   // All of it or nothing.
