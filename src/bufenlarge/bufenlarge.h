@@ -125,6 +125,11 @@ typedef void (*bufenlarge_piece_fn)(void *user, uint32_t peer, void *cookie, con
 /* What was exposed is the caller's again: the peer needs it no more (BUFENLARGE_OK), or is lost. */
 typedef void (*bufenlarge_released_fn)(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
 
+/* Something the user is to know, told once per context: memory was refused, so data goes in smaller pieces or has to
+ * wait. `message` has how much was refused, how much there is, and the limit; it is valid during the call, which may not
+ * call the library. */
+typedef void (*bufenlarge_warn_fn)(void *user, const char *message);
+
 typedef struct {
     const bufenlarge_options_t *options; /* copied; NULL means defaults */
     uint32_t rank;                       /* own number in the job */
@@ -137,6 +142,7 @@ typedef struct {
     bufenlarge_read_done_fn read_done;
     bufenlarge_piece_fn piece;
     bufenlarge_released_fn released;
+    bufenlarge_warn_fn warn; /* may be NULL */
 } bufenlarge_context_config_t;
 
 /* Opens device, listener and completion queue. No connection is made. On failure *context_p is
@@ -239,7 +245,7 @@ typedef struct {
     uint32_t enlargements;       /* completed */
     uint32_t requests_repeated;  /* acknowledgement late, torn or corrupt */
     uint32_t acks_rejected;      /* acknowledgements torn or corrupt */
-    uint32_t refused;            /* enlargements the receiver could not provide */
+    uint32_t refused;            /* enlargements that one side had no memory for; of `send` those of both sides */
     uint64_t messages;
     uint64_t bytes;              /* payload, all phases */
     uint64_t bytes_in_phase[BUFENLARGE_PHASES_MAX];

@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "c_objects.h"
 #include "fabric/fabric_error.h"
@@ -86,7 +87,13 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
-      address(bufenlarge::address_text(port.address())) {}
+      address(bufenlarge::address_text(port.address())) {
+  if (upper.warn == nullptr) return;
+  port.set_on_refused([this](const std::string& why) {
+    if (!std::exchange(warned, true))
+      upper.warn(upper.user, ("memory could not be registered: " + why + ". Data goes in smaller pieces, slower").c_str());
+  });
+}
 
 bufenlarge_channel* bufenlarge_context::handle(std::uint32_t peer) {
   const auto known = handles.find(peer);

@@ -32,5 +32,6 @@ struct bufenlarge_context {
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   std::unordered_map<std::uint32_t, bufenlarge_channel> handles;  // of peers talked to
   const std::size_t rendezvous_min;
+  bool warned = false;
   std::string provider, protocol, interface_name, address;
 };

@@ -172,6 +172,44 @@ case_aborted() {
     check_refusal "$limit" "$log" "MPI_Abort(MPI_COMM_WORLD, 3)"
 }
 
+# ---- locked memory ------------------------------------------------------------------------------
+
+# run_locked KIB LOG LIMIT COMMAND...: with so much memory to lock, which the system asks nobody for who has CAP_IPC_LOCK.
+run_locked() {
+    local kib=$1 log=$2 limit=$3
+    shift 3
+    run_job "$log" "$limit" bash -c 'ulimit -l "$0" && exec setpriv --bounding-set -ipc_lock env "$@"' "$kib" "$@"
+}
+
+# case_locked: ARGUMENTS is "KIB WARNINGS SETTING PROGRAM_ARGUMENT...". All data arrives; WARNINGS is "some" where
+# memory does not suffice for large rings. None of the processes warns twice.
+case_locked() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 kib warnings setting rest words count
+    read -r kib warnings setting rest <<<"$4"
+    read -r -a words <<<"$(setting_environment "$setting")"
+    # shellcheck disable=SC2086 # arguments are words
+    run_locked "$kib" "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" $rest "seed=$seed"
+    check_job "$test_program" "$limit" "$log"
+    [ -z "$reason" ] || return 0
+    count=$(grep -c "^bufenlarge: rank [0-9]*: warning: memory could not be registered: .*(ulimit -l $kib)" "$log.err" || true)
+    if [ "$(grep -c . "$log.err" || true)" -ne "$count" ]; then
+        reason="standard error has more than warnings of the limit"
+    elif grep -o '^bufenlarge: rank [0-9]*' "$log.err" | sort | uniq -d | grep -q .; then
+        reason="a process warned twice"
+    elif [ "$warnings" = some ] && [ "$count" -eq 0 ]; then
+        reason="no process warned of the limit"
+    fi
+    remark="$count of $ranks processes warned"
+}
+
+# case_unlockable: ARGUMENTS is KIB, too little for a single connection.
+case_unlockable() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6
+    run_locked "$4" "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program"
+    check_refusal "$limit" "$log" "no memory could be registered for the rings of a new connection: " \
+        "bytes were refused" "this process may lock $(($4 * 1024)) (ulimit -l $4)"
+}
+
 # ---- bad knobs ----------------------------------------------------------------------------------
 
 # MPICH breaks long messages into lines, each with a prefix of its own; here they are one again.

@@ -156,6 +156,19 @@ device_arguments() {
 
 device_case() { program_case "$1" "$2" "$3" "$(device_arguments "$1")"; }
 
+# Less memory to lock than the rings would take, then next to none.
+locked_cases() {
+    local ranks
+    for ranks in 2 4; do
+        echo "locked/256/$ranks|locked|$ranks|p2p_random|256 some default $(device_arguments p2p_random)|120"
+        echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any default $(device_arguments p2p_random)|120"
+        echo "locked/1024/$ranks|locked|$ranks|p2p_random|1024 any read $(device_arguments p2p_random)|120"
+    done
+    echo "locked/256-large/2|locked|2|large|256 some default bytes=131072 rounds=1|120"
+    echo "locked/256-doorbell/4|locked|4|collectives|256 some doorbell $(device_arguments collectives)|120"
+    echo "unlockable/16/2|unlockable|2|demo|16|60"
+}
+
 device_cases() {
     local name setting ranks
     for setting in default three; do
@@ -171,6 +184,7 @@ device_cases() {
         device_case "$name" polled 4
     done
     device_case p2p_random one-slot 4
+    locked_cases
     echo "growth/default/4|growth|4|oneside_grow|default 0:3|120"
     echo "growth/doorbell/4|growth|4|oneside_grow|doorbell 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"

@@ -52,6 +52,7 @@ class SimWorld {
   // ---- sim_checks.cc
   void check_end();
   void check_channel(const SimPeer& peer, std::uint32_t other);
+  [[nodiscard]] static bool narrow(const SimPeer::Channel& from, const SimPeer::Channel& to);
   [[nodiscard]] bool grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool pieces) const;
   void check_direction(const SimPeer& sender, const SimPeer& receiver);
   void check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow);

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -111,9 +112,10 @@ class Channel {
 
   // The peer's memory this side may write.
   struct Remote {
-    std::uint64_t ring_address = 0;
+    std::uint64_t ring_address = 0;  // where slot 0 would begin if it were as long as an own slot
     std::uint64_t control_address = 0;
     std::uint32_t ring_key = 0;
+    std::uint32_t stride = 0;        // of the ring
     std::uint32_t control_key = 0;
     bool wants_checks = false;
     bool wants_doorbells = false;
@@ -152,7 +154,9 @@ class Channel {
   void swap_send_ring(std::uint64_t now_us);
   void swap_receive_ring();
   void serve_repeat_word();
-  [[nodiscard]] bool provision(Ring& ring, std::uint8_t phase);
+  [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
+  void aim_at(std::uint64_t ring_address, std::uint32_t ring_key, std::uint32_t stride);
+  [[nodiscard]] bool provision(Ring& ring, const Phase& geometry);
   // ---- channel_connect.h
   [[nodiscard]] bool prepare_memory();
   [[nodiscard]] Hello own_hello(std::uint16_t attempt) const;
@@ -160,6 +164,7 @@ class Channel {
   void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
   void open();
   [[nodiscard]] std::string no_endpoint() const;
+  [[nodiscard]] std::string no_memory(std::string_view what) const;
   void lose();
   void close_link();
   void release();

@@ -172,6 +172,7 @@ std::uint32_t Channel<PortT>::run_length() const {
   const auto used_from = [&](std::uint32_t index) {
     return payload_offset(stride, trailer_of(send_ring_.slot(index), stride)->bytes);
   };
+  if (stride != remote_.stride) return 1;  // next to each other here, but not there
   const auto staged = static_cast<std::uint32_t>(producer_.staged() - producer_.posted());
   const std::uint32_t most = std::min(staged, producer_.slots() - first);
   const std::uint32_t begin = used_from(first);
@@ -220,7 +221,7 @@ bool Channel<PortT>::write_run(std::uint32_t first, std::uint32_t begin, std::ui
   const bool rung = remote_.wants_doorbells && to_be_rung(first, count);
   if (rung) mark_rung(first, count);
   const std::byte* from = send_ring_.slot(first) + begin;
-  const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * stride + begin;
+  const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * remote_.stride + begin;
   switch (core_.port.write(link_, send_ring_.region(), from, std::size_t{count} * stride - begin, to,
                            remote_.ring_key, rung ? WriteUse::kRungSlots : WriteUse::kSlots)) {
     case WriteResult::kCopied:

@@ -151,6 +151,12 @@ static int share_job_key(uint64_t * key_p)
     goto fn_exit;
 }
 
+static void print_warning(void *user, const char *text)
+{
+    fprintf(stderr, "bufenlarge: rank %d: warning: %s\n", MPIR_Process.rank, text);
+    fflush(stderr);
+}
+
 static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
@@ -165,6 +171,7 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .read_done = MPIDI_BUFENLARGE_read_done,
         .piece = MPIDI_BUFENLARGE_piece,
         .released = MPIDI_BUFENLARGE_released,
+        .warn = print_warning,
     };
     bufenlarge_status_t status =
         bufenlarge_context_open(&config, &vci->context, text, sizeof(text));
