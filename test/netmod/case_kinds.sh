@@ -65,15 +65,17 @@ growth_program='
           "got \(.totals.directions_enlarged)" end)'
 
 # judge_summary SUMMARY SETTING RANKS PROGRAM LIMIT LOG REMARK JQ_ARGUMENT...: runs the job under the
-# setting; the jq program prints what is wrong with the summary it leaves, REMARK is one about a good one.
+# setting, with $program_arguments; the jq program prints what is wrong with the summary it leaves, REMARK is one
+# about a good one.
 judge_summary() {
     local summary=$1 ranks=$3 test_program=$4 limit=$5 log=$6 remark_program=$7 words wrong
     command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
     rm -f "$summary"
     read -r -a words <<<"$(setting_environment "$2")"
     shift 7
+    # shellcheck disable=SC2086 # arguments are words
     run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
-        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" ${program_arguments-} "seed=$seed"
     if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
         reason=$(job_reason "$log" "$limit")
         return
@@ -140,6 +142,33 @@ case_copyless() {
     judge_summary "$work/log/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
         '.totals | "\(.bytes + .large.piece_bytes) bytes through rings, \(.large.read_bytes) without a copy"' \
         --argjson bytes "$bytes" "$copyless_program"
+}
+
+# How the data of a program went over an RDMA device: by writes, whose end was told in the way the device has.
+# $pieces: "none" where nothing is to go through a ring.
+# shellcheck disable=SC2016 # a jq program
+ways_program='
+    .totals.large as $large |
+    (if $fabric == "rxe" then "ends_by_immediate" else "ends_by_message" end) as $used |
+    (["ends_by_immediate", "ends_by_message"] - [$used])[0] as $unused |
+    if $large.reads == 0 or $large.read_bytes == 0 then "nothing was read without a copy"
+    elif $large[$used] == 0 then "\($used): expected more than 0"
+    elif $large[$unused] != 0 then "\($unused): expected 0, got \($large[$unused])"
+    elif $large.read_bytes != $large.answered_bytes then
+        "\($large.read_bytes) bytes were read, \($large.answered_bytes) answered"
+    elif $pieces == "none" and $large.piece_bytes != 0 then "\($large.piece_bytes) bytes went through rings"
+    elif $pieces == "none" and $large.refused != 0 then "\($large.refused) registrations were refused"
+    elif $pieces == "some" and $large.piece_bytes == 0 then "no bytes went through rings"
+    else empty end'
+
+# case_ways: ARGUMENTS is "SETTING none|some PROGRAM_ARGUMENT...".
+case_ways() {
+    local setting pieces program_arguments
+    read -r setting pieces program_arguments <<<"$4"
+    judge_summary "$work/log/ways-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals.large | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
+            "\(.read_bytes) bytes without a copy, \(.piece_bytes) through rings"' \
+        --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" --arg pieces "$pieces" "$ways_program"
 }
 
 # Around each rank of case_lost: for Hydra, a killed one has ended well. By SIGUSR1 it tells the others of it, who

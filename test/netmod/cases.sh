@@ -23,6 +23,7 @@ setting_environment() {
         doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell" ;;
         polled) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=polled" ;;
         read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
+        read16k) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=16384" ;;
         read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
         read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
         # The smallest slots there are: headers in pieces, one segment in a request.
@@ -164,8 +165,8 @@ locked_cases() {
         echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any default $(device_arguments p2p_random)|120"
         echo "locked/1024/$ranks|locked|$ranks|p2p_random|1024 any read $(device_arguments p2p_random)|120"
     done
-    echo "locked/256-large/2|locked|2|large|256 some default bytes=131072 rounds=1|120"
-    echo "locked/256-doorbell/4|locked|4|collectives|256 some doorbell $(device_arguments collectives)|120"
+    echo "locked/256-large/2|locked|2|large|256 some read bytes=8192 rounds=1|180"
+    echo "locked/256-doorbell/4|locked|4|p2p_random|256 some doorbell $(device_arguments p2p_random)|180"
     echo "unlockable/16/2|unlockable|2|demo|16|60"
 }
 
@@ -185,6 +186,7 @@ device_cases() {
     done
     device_case p2p_random one-slot 4
     locked_cases
+    device_large_cases
     echo "growth/default/4|growth|4|oneside_grow|default 0:3|120"
     echo "growth/doorbell/4|growth|4|oneside_grow|doorbell 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
