@@ -170,12 +170,11 @@ locked_cases() {
     echo "unlockable/16/2|unlockable|2|demo|16|60"
 }
 
+# With 2 ranks the programs run across two guests (hosts_cases).
 device_cases() {
-    local name setting ranks
+    local name setting
     for setting in default three; do
-        for ranks in 2 4; do
-            for name in "${programs[@]}"; do device_case "$name" "$setting" "$ranks"; done
-        done
+        for name in "${programs[@]}"; do device_case "$name" "$setting" 4; done
     done
     for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided threads starve; do
         device_case "$name" doorbell 4

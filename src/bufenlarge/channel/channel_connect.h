@@ -143,14 +143,6 @@ std::string Channel<PortT>::no_endpoint() const {
   return "no endpoint could be opened";
 }
 
-// Of a port that can say what there is and what was asked for, that too.
-template <class PortT>
-std::string Channel<PortT>::no_memory(std::string_view what) const {
-  const std::string text = "no memory could be registered for " + std::string(what);
-  if constexpr (requires { core_.port.memory_trouble(); }) return text + ": " + core_.port.memory_trouble();
-  return text;
-}
-
 template <class PortT>
 void Channel<PortT>::open() {
   ++core_.attempts_out;

@@ -157,6 +157,14 @@ bool Channel<PortT>::provision(Ring& ring, const Phase& geometry) {
   return true;
 }
 
+// Of a port that can say what there is and what was asked for, that too.
+template <class PortT>
+std::string Channel<PortT>::no_memory(std::string_view what) const {
+  const std::string text = "no memory could be registered for " + std::string(what);
+  if constexpr (requires { core_.port.memory_trouble(); }) return text + ": " + core_.port.memory_trouble();
+  return text;
+}
+
 template <class PortT>
 void Channel<PortT>::note_registered() {
   registered_bytes_max_ = std::max(registered_bytes_max_, registered_bytes());
