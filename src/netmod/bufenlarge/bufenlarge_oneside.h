@@ -30,7 +30,8 @@ typedef struct {
 #define MPIDI_BUFENLARGE_PUT 0u
 #define MPIDI_BUFENLARGE_ASK UINT32_MAX
 
-#define MPIDI_BUFENLARGE_BATCH_BYTES 4096
+/* What a slot of the second phase holds at the defaults. */
+#define MPIDI_BUFENLARGE_BATCH_BYTES 8144
 
 typedef struct {
     MPIDI_BUFENLARGE_wire_t wire;
