@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154 # variables shared with run
 
 programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
-    collectives_v collectives_neighbor onesided onesided_atomic threads starve partitioned comms)
+    collectives_v collectives_neighbor onesided onesided_atomic oneside_puts threads starve partitioned comms)
 settings=(default slots100 three off one-slot whole threshold shm mixed read)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
