@@ -60,6 +60,14 @@ static size_t place_of(int index)
     return place;
 }
 
+static void expect_memory(const char *what, const part_t *part, size_t at, int bytes, uint64_t key)
+{
+    const size_t wrong = pattern_verify(part->memory + at, (size_t) bytes, key);
+    if (wrong < (size_t) bytes)
+        FAIL("%s: byte %zu of %d in the window: expected 0x%02x, got 0x%02x", what, wrong, bytes,
+             pattern_byte(key, wrong), part->memory[at + wrong]);
+}
+
 /* -- under every synchronization -- */
 
 enum way { FENCE, PSCW, LOCK, FLUSH, FLUSH_LOCAL, REQUESTS, WAYS };
@@ -150,8 +158,7 @@ static void check_way(enum way way, int round)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win);
     for (int i = 0; i < SIZES; i++) {
-        EXPECT_PATTERN("what was put", windows[0].memory + place_of(i), (size_t) sizes[i],
-                       key_of(left, test_rank, round, i));
+        expect_memory("what was put", &windows[0], place_of(i), sizes[i], key_of(left, test_rank, round, i));
         EXPECT_EQUAL("byte behind it", 0, windows[0].memory[place_of(i) + (size_t) sizes[i]]);
     }
     MPI_Win_unlock(test_rank, win);
@@ -192,8 +199,8 @@ static void check_many(int round)
         for (int i = 0; i < MANY; i++) {
             const int which = (i + from) % 2, bytes = 1 + i % EACH;
             if (i % test_size == test_rank && has_part(which, test_rank) && (from + 1) * MANY * EACH <= ROOM)
-                EXPECT_PATTERN("one of many", windows[which].memory + (size_t) (from * MANY + i) * EACH, (size_t) bytes,
-                               key_of(from, test_rank, round, i));
+                expect_memory("one of many", &windows[which], (size_t) (from * MANY + i) * EACH, bytes,
+                              key_of(from, test_rank, round, i));
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -233,6 +240,8 @@ int main(int argc, char **argv)
     test_begin(argc, argv, (test_options_t) { .rounds = 3, .seed = 1 });
     open_windows();
     for (int round = 0; test_another_round(round); round++) {
+        memset(windows[0].memory, 0, ROOM);
+        MPI_Barrier(MPI_COMM_WORLD);
         for (int way = 0; way < WAYS; way++)
             check_way((enum way) way, round * WAYS + way);
         memset(windows[0].memory, 0, ROOM);
