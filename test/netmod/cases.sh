@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154 # variables shared with run
 
 programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
-    collectives_v collectives_neighbor onesided onesided_atomic threads starve partitioned comms)
+    collectives_v collectives_neighbor onesided onesided_atomic oneside_puts threads starve partitioned comms)
 settings=(default slots100 three off one-slot whole threshold shm mixed read)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
@@ -91,6 +91,7 @@ quick_cases() {
     program_case stream default 4
     program_case threads one-slot 2
     program_case onesided one-slot 3
+    for setting in slots100 off one-slot threshold; do program_case oneside_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
 }
@@ -152,6 +153,7 @@ device_arguments() {
         threads) echo "bytes=20000 rounds=3" ;;
         starve) echo "bytes=1M rounds=1" ;;
         stream) echo "bytes=64K rounds=4" ;;
+        oneside_puts) echo rounds=1 ;;
     esac
 }
 
@@ -176,11 +178,11 @@ device_cases() {
     for setting in default three; do
         for name in "${programs[@]}"; do device_case "$name" "$setting" 4; done
     done
-    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided threads starve; do
+    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided oneside_puts threads starve; do
         device_case "$name" doorbell 4
     done
     device_case p2p_random three-doorbell 4
-    for name in p2p_sizes p2p_random datatypes onesided; do
+    for name in p2p_sizes p2p_random datatypes onesided oneside_puts; do
         device_case "$name" polled 4
     done
     device_case p2p_random one-slot 4
@@ -255,7 +257,7 @@ END
 }
 
 netmod_cases() {
-    local knob
+    local knob what
     growth_cases
     while IFS= read -r knob; do
         # A name without what separates names.
@@ -268,6 +270,11 @@ netmod_cases() {
     echo "mangled/error|mangled|2|mangled|error it sent an eager message with an unknown error|60"
     echo "mangled/pieces-error|mangled|2|mangled|large-error it sent an eager message with an unknown error|60"
     echo "mangled/pieces-size|mangled|2|mangled|large-size it sent an eager message that is too large|60"
+    for what in "offset it sent a one-sided operation beyond a window" "window it sent a one-sided operation beyond a window" \
+        "cut it sent a one-sided operation that is cut off" "get it asked for more than an answer holds" \
+        "number it told of Puts that it was not asked for" "id it answered a Get that was not asked for"; do
+        echo "mangled/oneside-${what%% *}|mangled|2|mangled_oneside|$what|60"
+    done
     echo "stranger/tcp|stranger|4|p2p_random|stranger default|120"
     echo "stranger/fabric|stranger|4|p2p_random|stranger_fabric default|120"
     echo "stranger/fabric-one-slot|stranger|4|p2p_random|stranger_fabric one-slot|120"

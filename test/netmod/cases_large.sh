@@ -11,7 +11,7 @@ read_cases() {
     for name in "${programs[@]}"; do
         program_case "$name" read 4
     done
-    for name in p2p_sizes p2p_random p2p_modes datatypes onesided; do
+    for name in p2p_sizes p2p_random p2p_modes datatypes onesided oneside_puts; do
         program_case "$name" read-three 4
         program_case "$name" read-one-slot 3
         program_case "$name" read-slots64 3
@@ -21,7 +21,7 @@ read_cases() {
     done
     program_case p2p_random read-whole 4
     program_case large read-whole 2
-    for name in p2p_sizes p2p_random datatypes collectives onesided starve; do
+    for name in p2p_sizes p2p_random datatypes collectives onesided oneside_puts starve; do
         program_case "$name" copied 4
     done
 }

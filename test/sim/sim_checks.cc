@@ -18,6 +18,7 @@ std::string way(std::uint32_t from, std::uint32_t to) {
 bool SimWorld::lost(std::uint32_t rank) const { return config_.death && config_.death->rank == rank; }
 
 void SimWorld::check_end() {
+  writes_.check_end();
   for (const auto& peer : peers_) {
     if (!peer->alive()) continue;
     for (std::uint32_t other = 0; other < config_.peers; ++other) {

@@ -261,6 +261,7 @@ const char* arrival_name(Arrival arrival) {
 SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   SimConfig config = Draw(seed, kind).make(seed);
   draw_reads(config, kind);
+  draw_writes(config, kind);
   return config;
 }
 

@@ -70,7 +70,8 @@ class SimWorld {
   SimFabric fabric_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
   SimPeer::World shared_;
-  SimReads reads_;  // whose memory links may still read when they close
+  SimReads reads_;
+  SimWrites writes_;  // whose memory links may still read when they close
   std::vector<std::unique_ptr<SimPeer>> peers_;
   std::size_t put_ = 0;  // messages of the plan
   std::uint64_t leap_us_ = 0;

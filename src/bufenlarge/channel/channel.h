@@ -59,6 +59,15 @@ class Channel {
   // Reads what the peer has exposed; `read_done` tells the end.
   [[nodiscard]] Status read(const ReadOrder& order);
 
+  // Writes into what the peer shares; `written` tells when the source is free. kAgain when the source cannot be
+  // registered now: nothing is done then.
+  [[nodiscard]] Status write(const WriteOrder& order);
+  // A message that is delivered when all that was written before it is placed. It is for one slot
+  // (element_bytes_max), and is taken as a whole or not at all.
+  [[nodiscard]] Status send_after_writes(std::span<const iovec> vector, std::size_t& sent);
+  // The largest element that can be sent without growing.
+  [[nodiscard]] std::uint32_t element_bytes_max() const { return send_geometry().threshold_bytes; }
+
   // Reads arrived slots, a ring full at most; returns how many.
   unsigned receive();
 
@@ -88,6 +97,7 @@ class Channel {
   void set_rung_listed(bool listed) { rung_listed_ = listed; }
   [[nodiscard]] bool rung() const { return doorbells_ != 0 && connected(); }
 
+  [[nodiscard]] Core& core() { return core_; }
   [[nodiscard]] std::uint32_t peer() const { return peer_; }
   [[nodiscard]] bool failed() const { return failure_ != Status::kOk; }
   [[nodiscard]] Status failure() const { return failure_; }
@@ -198,6 +208,7 @@ class Channel {
   std::uint64_t provision_give_up_us_ = 0;
   std::string error_;
   std::string loss_;
+  std::uint64_t rung_before_ = 0;  // slots of smaller positions are rung for if the peer can be
   std::uint32_t peer_;
   std::uint32_t doorbells_ = 0;  // rung, and the last slot of their write not read yet
   std::uint16_t send_epoch_ = 0;

@@ -186,10 +186,10 @@ std::uint32_t Channel<PortT>::run_length() const {
   return count;
 }
 
-// A side that wants checks too is rung for what has none.
+// A side that wants checks too is rung for what has none, and for what comes after writes of data.
 template <class PortT>
 bool Channel<PortT>::to_be_rung(std::uint32_t first, std::uint32_t count) const {
-  bool large = !remote_.wants_checks;
+  bool large = !remote_.wants_checks || producer_.posted() < rung_before_;
   for (std::uint32_t i = 0; !large && i < count; ++i)
     large = trailer_of(send_ring_.slot(first + i), send_ring_.stride())->bytes > kCheckedBytesMax;
   return large;
@@ -284,6 +284,26 @@ Status Channel<PortT>::read(const ReadOrder& order) {
   want_attention();
   if (!connect_.ready()) (void)not_ready();
   return Status::kOk;
+}
+
+template <class PortT>
+Status Channel<PortT>::write(const WriteOrder& order) {
+  if (failed()) return failure_;
+  if (!rendezvous().write(order)) return Status::kAgain;
+  if (!connect_.ready()) (void)not_ready();
+  return Status::kOk;
+}
+
+// On a fabric that reorders only a completion at the peer shows that data written before is there: a doorbell.
+template <class PortT>
+Status Channel<PortT>::send_after_writes(std::span<const iovec> vector, std::size_t& sent) {
+  sent = 0;
+  if (!connect_.ready() || failed()) return not_ready();
+  if ((rendezvous_ && !rendezvous_->all_written()) || room() == 0) return failed() ? failure_ : Status::kAgain;
+  const std::uint64_t before = std::exchange(rung_before_, ~std::uint64_t{0});
+  const Status status = send(vector, false, sent);
+  rung_before_ = sent != 0 ? producer_.staged() : before;
+  return status;
 }
 
 template <class PortT>

@@ -51,7 +51,9 @@ class FabricPort {
 
   [[nodiscard]] Region allocate(std::size_t bytes) { return Region(regions_, bytes, registrations_); }
   [[nodiscard]] Region register_memory(void* memory, std::size_t bytes, MemoryUse use) {
-    return Region(regions_, memory, bytes, use == MemoryUse::kSource ? FI_WRITE : FI_REMOTE_WRITE, user_registrations_);
+    const std::uint64_t access = (use != MemoryUse::kDestination ? FI_WRITE : std::uint64_t{0}) |
+                                 (use != MemoryUse::kSource ? FI_REMOTE_WRITE : std::uint64_t{0});
+    return Region(regions_, memory, bytes, access, user_registrations_);
   }
   [[nodiscard]] Link open(const void* card, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);

@@ -14,7 +14,7 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 3;
+inline constexpr std::uint8_t kWireVersion = 4;
 
 // Section 2: slots. Kinds 0 and 6..255 are not used.
 enum class SlotKind : std::uint8_t {
