@@ -28,9 +28,9 @@ std::string bufenlarge_context::describe(std::uint32_t peer) const {
   std::string text = "rank " + std::to_string(own ? peer : context.foreign(peer).rank);
   if (!own) text += " of another job";
   if (card == nullptr) return text;
-  sockaddr_in address;
-  std::memcpy(&address, card, sizeof address);
-  return text + " at " + bufenlarge::address_text(address);
+  sockaddr_in where;
+  std::memcpy(&where, card, sizeof where);
+  return text + " at " + bufenlarge::address_text(where);
 }
 
 extern "C" {
