@@ -85,7 +85,8 @@ std::uint32_t Channel<PortT>::room() {
   return failed() ? 0 : producer_.room();
 }
 
-// Copies the elements, one after the other, into as many slots as there is room for.
+// Copies the elements, one after the other, into as many slots as there is room for. The first slot takes what full
+// ones leave over: payload ends where the slot does, so the slots of one write then have no unused bytes between them.
 template <class PortT>
 void Channel<PortT>::stage(std::span<const iovec> elements, bool ends, std::size_t& sent) {
   std::size_t left = 0;
@@ -95,7 +96,8 @@ void Channel<PortT>::stage(std::span<const iovec> elements, bool ends, std::size
   const std::uint32_t stride = send_ring_.stride();
   std::uint32_t unposted = 0;
   while (left != 0 && room() != 0) {
-    const auto bytes = static_cast<std::uint32_t>(std::min<std::size_t>(left, send_ring_.capacity()));
+    const std::size_t over = left % send_ring_.capacity();
+    const auto bytes = static_cast<std::uint32_t>(over != 0 ? over : send_ring_.capacity());
     std::byte* to = send_ring_.slot(producer_.stage_index()) + payload_offset(stride, bytes);
     for (std::uint32_t filled = 0; filled < bytes;) {
       const std::size_t part = std::min<std::size_t>(element->iov_len - offset, bytes - filled);

@@ -88,9 +88,13 @@ TEST_CASE("the greeting of a mixed peer is checked and not rung for", "[channel]
 
 TEST_CASE("the small last slot of a rung write is marked, and its check does not stay", "[channel][mixed]") {
   AskedBoth solo;
-  CHECK(solo.send({2000, 124}) == Sent{Status::kOk, 2124});
+  solo.busy(true);
+  CHECK(solo.send({2000}) == Sent{Status::kOk, 2000});
+  CHECK(solo.send({100}) == Sent{Status::kOk, 100});
+  solo.busy(false);
+  solo.rounds();
   CHECK(solo.rung() == std::vector<bool>{true});
-  CHECK(solo.seen() == std::vector<Seen>{{2024, kMarkFirst, Check::kNone}, {100, kMarkLast | kMarkRung, Check::kNone}});
+  CHECK(solo.seen() == std::vector<Seen>{{2000, kWhole, Check::kNone}, {100, kWholeRung, Check::kNone}});
 }
 
 TEST_CASE("a write of small slots alone is not rung for, however many they are", "[channel][mixed]") {

@@ -100,23 +100,33 @@ TEST_CASE("a message that is taken in part stays open until its rest has come", 
   Solo solo(without_enlargement(phases({{128, 2}})));
   FakePeer& peer = solo.connect();
   const Vector vector({500});
-  REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, 208});
-  CHECK(send(solo.channel(), vector.rest(208)) == kNothingSent);
+  REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, 84 + 104});
+  CHECK(send(solo.channel(), vector.rest(188)) == kNothingSent);
   Arrived all = drain(peer);
   CHECK(all.marks == Marks{kFirst, 0});
   peer.grant_all();
   solo.rounds();
-  REQUIRE(send(solo.channel(), vector.rest(208)) == Sent{Status::kOk, 208});
+  REQUIRE(send(solo.channel(), vector.rest(188)) == Sent{Status::kOk, 208});
   Arrived more = drain(peer);
   CHECK(more.marks == Marks{0, 0});
   peer.grant_all();
   solo.rounds();
-  REQUIRE(send(solo.channel(), vector.rest(416)) == Sent{Status::kOk, 84});
+  REQUIRE(send(solo.channel(), vector.rest(396)) == Sent{Status::kOk, 104});
   const Arrived last = drain(peer);
   CHECK(last.marks == Marks{kLast});
   all.bytes.insert(all.bytes.end(), more.bytes.begin(), more.bytes.end());
   all.bytes.insert(all.bytes.end(), last.bytes.begin(), last.bytes.end());
   CHECK(all.bytes == vector.bytes());
+}
+
+TEST_CASE("the slots of a message that takes several go in one write without a gap", "[channel]") {
+  Solo solo(without_enlargement(phases({{8192, 16}})));
+  FakePeer& peer = solo.connect();
+  solo.port.writes.clear();
+  REQUIRE(solo.send({16, 16384}) == Sent{Status::kOk, 16400});
+  REQUIRE(solo.port.writes.size() == 1);
+  CHECK(solo.port.writes[0].bytes.size() == 16400 + 3 * sizeof(SlotTrailer));
+  CHECK(drain(peer).marks == Marks{kFirst, 0, kLast});
 }
 
 TEST_CASE("an empty vector takes nothing and opens nothing", "[channel]") {
