@@ -22,6 +22,7 @@ class Test:
     result_test: str = ""
     xfail: str = ""
     memory: float = 0.0
+    list_name: str = "testlist"
 
 
 def find_list(build, source, directory, name):
@@ -73,7 +74,9 @@ def read_directory(build, source, directory):
                     if list_name == "testlist":
                         yield from read_directory(build, source, below)
                 else:
-                    yield parse_line(build, directory, words)
+                    test = parse_line(build, directory, words)
+                    test.list_name = list_name
+                    yield test
 
 
 def read_tests(build, source):
