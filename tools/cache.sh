@@ -30,7 +30,7 @@ cache_lock() {
 # test it are not among them.
 product_files() {
     (cd "$top" && find autogen.sh configure.ac Makefile.am bufenlarge.pc.in m4 src mpich-patches tools \
-        -type f ! -path 'tools/rdma-vm*' ! -name suite ! -name demonstrate ! -name catch-run ! -name '*.o' ! -name '*.a' ! -name '*.log' ! -name '*~' ! -path '*/.d*' ! -name '.*')
+        -type f ! -path 'tools/rdma-vm*' ! -name suite ! -name mpich-suite ! -name demonstrate ! -name catch-run ! -name '*.o' ! -name '*.a' ! -name '*.log' ! -name '*~' ! -path '*/.d*' ! -name '.*')
 }
 
 test_files() {

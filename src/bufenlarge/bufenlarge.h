@@ -42,6 +42,9 @@ extern "C" {
 /* Bytes of an address card; every card has this size, so that cards can be kept in one array. */
 #define BUFENLARGE_CARD_BYTES 16
 
+/* Bytes of a process's name (bufenlarge_context_name). */
+#define BUFENLARGE_NAME_BYTES 32
+
 /* Most phases of slot sizes a channel can be given. */
 #define BUFENLARGE_PHASES_MAX 8
 
@@ -137,7 +140,7 @@ typedef void (*bufenlarge_warn_fn)(void *user, const char *message);
 typedef struct {
     const bufenlarge_options_t *options; /* copied; NULL means defaults */
     uint32_t rank;                       /* own number in the job */
-    uint32_t size;                       /* processes in the job, peers are 0 .. size-1 */
+    uint32_t size;                       /* processes in the job, peers 0 .. size-1; other jobs' follow */
     uint64_t job_key;                    /* the job's secret, equal in all its processes */
     bufenlarge_deliver_fn deliver;
     bufenlarge_failed_fn failed;
@@ -167,6 +170,20 @@ BUFENLARGE_API void bufenlarge_context_card(const bufenlarge_context_t *context,
  * come before the first bufenlarge_context_channel(). */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_set_cards(bufenlarge_context_t *context,
                                                                 const void *cards, size_t count);
+
+/* ---- processes of other jobs ------------------------------------------------------------- */
+
+/* Writes the name of `peer`, BUFENLARGE_NAME_BYTES long: by it a process of another job can reach that one. It holds the key
+ * of that process's job, so it is to be told only to those who may. BUFENLARGE_ERR_ARGUMENT for a peer that is
+ * not there, or that has called without being known by name. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t *context, uint32_t peer,
+                                                           void *name);
+
+/* The number of the process of this name, as a peer: its rank when it is of the own job, else a number from the job's
+ * size on, the same each time. A process of another job that connects first gets such a number by itself, and is known
+ * by its messages. BUFENLARGE_ERR_ARGUMENT when the name is none. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t *context, const void *name,
+                                                               uint32_t *peer_p);
 
 /* The channel to `peer`, made on first use (without connecting) and owned by the context. NULL
  * when memory is out or `peer` is out of range. peer == own rank is allowed: a loopback channel. */

@@ -53,10 +53,7 @@ void deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t by
 
 void failed_up(void* user, std::uint32_t peer, Status status, const char* message) {
   const auto* context = static_cast<bufenlarge_context*>(user);
-  sockaddr_in address;
-  std::memcpy(&address, context->context.card(peer), sizeof address);
-  const std::string text = "rank " + std::to_string(peer) + " at " + bufenlarge::address_text(address) +
-                           ": " + message;
+  const std::string text = context->describe(peer) + ": " + message;
   context->upper.failed(context->upper.user, peer, translate(status), text.c_str());
 }
 
@@ -217,6 +214,19 @@ bufenlarge_status_t bufenlarge_context_set_cards(bufenlarge_context_t* context, 
   if (count != context->upper.size) return BUFENLARGE_ERR_ARGUMENT;
   try {
     context->context.set_cards({static_cast<const std::byte*>(cards), count * BUFENLARGE_CARD_BYTES});
+    return BUFENLARGE_OK;
+  } catch (const std::exception&) {
+    return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
+bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, const void* name, uint32_t* peer_p) {
+  bufenlarge::ProcessName given;
+  std::memcpy(&given, name, sizeof given);
+  try {
+    const auto number = context->context.add_peer(given.job_key, given.rank, given.card);
+    if (!number) return BUFENLARGE_ERR_ARGUMENT;
+    *peer_p = *number;
     return BUFENLARGE_OK;
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of the C boundary that only looks. Nothing here throws.
 #include <algorithm>
+#include <cstring>
 
 #include "c_objects.h"
 
@@ -21,7 +22,37 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
 
 }  // namespace
 
+std::string bufenlarge_context::describe(std::uint32_t peer) const {
+  const bool own = peer < context.own_size();
+  const void* card = own ? context.card(peer) : context.foreign(peer).card.data();
+  std::string text = "rank " + std::to_string(own ? peer : context.foreign(peer).rank);
+  if (!own) text += " of another job";
+  if (card == nullptr) return text;
+  sockaddr_in where;
+  std::memcpy(&where, card, sizeof where);
+  return text + " at " + bufenlarge::address_text(where);
+}
+
 extern "C" {
+
+bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, uint32_t peer, void* name) {
+  const auto& context = handle->context;
+  if (peer >= context.size()) return BUFENLARGE_ERR_ARGUMENT;
+  bufenlarge::ProcessName own{};
+  if (peer < context.own_size()) {
+    std::memcpy(own.card, context.card(peer), sizeof own.card);
+    own.job_key = context.core().expected.job_key;
+    own.rank = peer;
+  } else {
+    const bufenlarge::ForeignPeer& foreign = context.foreign(peer);
+    if (!foreign.named()) return BUFENLARGE_ERR_ARGUMENT;
+    std::memcpy(own.card, foreign.card.data(), sizeof own.card);
+    own.job_key = foreign.job_key;
+    own.rank = foreign.rank;
+  }
+  std::memcpy(name, &own, sizeof own);
+  return BUFENLARGE_OK;
+}
 
 int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32_t peer,
                                      bufenlarge_channel_stats_t* stats_p) {

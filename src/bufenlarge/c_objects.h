@@ -12,6 +12,19 @@
 #include "fabric/fabric_port.h"
 #include "knobs.h"
 
+namespace bufenlarge {
+
+// What bufenlarge_context_name() writes.
+struct ProcessName {
+  std::byte card[BUFENLARGE_CARD_BYTES];
+  std::uint64_t job_key;
+  std::uint32_t rank;
+  std::uint32_t zero;
+};
+static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
+
+}  // namespace bufenlarge
+
 struct bufenlarge_options {
   bufenlarge::Knobs knobs;
 };
@@ -25,6 +38,8 @@ struct bufenlarge_channel {
 struct bufenlarge_context {
   bufenlarge_context(const bufenlarge_context_config_t& config, const bufenlarge::Knobs& knobs);
 
+  // A peer in range, in an error's text.
+  [[nodiscard]] std::string describe(std::uint32_t peer) const;
   // nullptr when `peer` is out of range.
   bufenlarge_channel* handle(std::uint32_t peer);
 

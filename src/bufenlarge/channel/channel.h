@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "channel/core.h"
+#include "channel/foreign_peers.h"
 #include "channel/in_flight.h"
 #include "channel/port.h"
 #include "channel/rendezvous.h"
@@ -44,6 +45,8 @@ class Channel {
   using Ring = RingMemory<Region>;
 
   Channel(Core& core, std::uint32_t peer, const void* card);
+  // To a process of another job, which stays where it is.
+  Channel(Core& core, std::uint32_t peer, const ForeignPeer& foreign);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -169,7 +172,9 @@ class Channel {
   [[nodiscard]] bool provision(Ring& ring, const Phase& geometry);
   // ---- channel_connect.h
   [[nodiscard]] bool prepare_memory();
-  [[nodiscard]] Hello own_hello(std::uint16_t attempt) const;
+  [[nodiscard]] Hello own_hello(std::uint16_t attempt, std::uint64_t job_key) const;
+  [[nodiscard]] std::uint64_t called_key() const { return foreign_ ? foreign_->job_key : core_.expected.job_key; }
+  [[nodiscard]] std::string wrong_answer(const HelloVerdict& verdict) const;
   void adopt(const Hello& hello);
   void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
   void open();
@@ -201,7 +206,8 @@ class Channel {
   Connect connect_;
   DirectionCounters sent_;
   DirectionCounters received_;
-  const void* card_;
+  const void* card_;                      // of a peer of the own job
+  const ForeignPeer* foreign_ = nullptr;  // else
   std::size_t poll_index_ = PollSet<Channel>::kNone;
   std::size_t registered_bytes_max_ = 0;
   std::uint64_t provision_retry_us_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening, failing and closing; and the rounds in which what had to wait is done.
+// Opening; and the rounds in which what had to wait is done.
 #pragma once
 
 #include <cstring>
@@ -7,6 +7,7 @@
 
 #include "channel/channel.h"
 #include "channel/channel_enlarge.h"
+#include "channel/channel_lose.h"
 #include "channel/channel_receive.h"
 #include "channel/channel_send.h"
 #include "channel/rendezvous_answer.h"
@@ -21,6 +22,15 @@ Channel<PortT>::Channel(Core& core, std::uint32_t peer, const void* card)
       card_(card),
       peer_(peer),
       send_limit_(core.settings.enlargement ? core.settings.phases.last() : std::uint8_t{0}) {}
+
+// Of two that call each other at once, the one of the lower world and rank wins.
+template <class PortT>
+Channel<PortT>::Channel(Core& core, std::uint32_t peer, const ForeignPeer& foreign)
+    : Channel(core, peer, nullptr) {
+  const bool wins = std::pair(core.world, core.rank) < std::pair(foreign.world, foreign.rank);
+  connect_ = Connect(wins ? 0 : 1, wins ? 1 : 0, core.settings.connect_timeout_us);
+  foreign_ = &foreign;
+}
 
 // ---- waiting work
 
@@ -104,7 +114,7 @@ bool Channel<PortT>::prepare_memory() {
 }
 
 template <class PortT>
-Hello Channel<PortT>::own_hello(std::uint16_t attempt) const {
+Hello Channel<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) const {
   const HelloExpectation& own = core_.expected;
   Hello hello{};
   hello.magic = kHelloMagic;
@@ -114,7 +124,7 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt) const {
   hello.flags = static_cast<std::uint8_t>((checks ? kHelloVerifiesSlots : 0) |
                                           (has_doorbells(arrival) ? kHelloWantsDoorbells : 0));
   hello.rank = core_.rank;
-  hello.job_key = own.job_key;
+  hello.job_key = job_key;
   hello.ring_address = receive_ring_.region().remote_address();
   hello.ring_key = receive_ring_.region().remote_key();
   hello.control_address = control_.inbox_address();
@@ -123,6 +133,11 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt) const {
   hello.slots = own.slots;
   hello.attempt = attempt;
   hello.geometry = own.geometry;
+  if (foreign_ != nullptr) {
+    hello.flags |= kHelloForeign;
+    hello.slot_bytes = core_.world;
+    hello.slots = 0;
+  }
   return hello;
 }
 
@@ -151,8 +166,12 @@ void Channel<PortT>::open() {
     fail(Status::kMemoryError, no_memory("the rings of a new connection"));
     return;
   }
-  const HelloBytes hello = encode_hello(own_hello(connect_.attempt()));
-  link_ = core_.port.open(card_, std::span<const std::byte>(hello), this);
+  if (foreign_ != nullptr && !foreign_->named()) {
+    on_lost("its address is not known");
+    return;
+  }
+  const HelloBytes hello = encode_hello(own_hello(connect_.attempt(), called_key()));
+  link_ = core_.port.open(foreign_ != nullptr ? foreign_->card.data() : card_, std::span<const std::byte>(hello), this);
   if (!link_) on_lost(no_endpoint());
 }
 
@@ -212,9 +231,21 @@ void Channel<PortT>::on_request(typename Port::Request& request, const Hello& he
     return;
   }
   adopt(hello);
-  const HelloBytes own = encode_hello(own_hello(hello.attempt));
+  const HelloBytes own = encode_hello(own_hello(hello.attempt, core_.expected.job_key));
   link_ = core_.port.accept(request, std::span<const std::byte>(own), this);
   if (!link_) on_lost("the connection could not be accepted");
+}
+
+// What is wrong with the Hello that answers the own one; empty when nothing is.
+template <class PortT>
+std::string Channel<PortT>::wrong_answer(const HelloVerdict& verdict) const {
+  if (!verdict.hello) return verdict.text;
+  const Hello& hello = *verdict.hello;
+  const bool is_foreign = (hello.flags & kHelloForeign) != 0;
+  const bool right = foreign_ != nullptr
+                         ? is_foreign && hello.slot_bytes == foreign_->world && hello.rank == foreign_->rank
+                         : !is_foreign && hello.rank == peer_;
+  return right && hello.attempt == connect_.attempt() ? "" : "another process answered";
 }
 
 template <class PortT>
@@ -222,9 +253,11 @@ void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   if (failed()) return;
   const bool active = connect_.state() == Connect::State::kConnecting;
   if (active) {
-    const HelloVerdict verdict = check_hello(data, core_.expected);
-    if (!verdict.hello || verdict.hello->rank != peer_ || verdict.hello->attempt != connect_.attempt()) {
-      fail(Status::kProtocolError, verdict.hello ? "another process answered" : verdict.text);
+    HelloExpectation expected = core_.expected;
+    expected.job_key = called_key();
+    const HelloVerdict verdict = check_hello(data, expected);
+    if (const std::string wrong = wrong_answer(verdict); !wrong.empty()) {
+      fail(Status::kProtocolError, wrong);
       return;
     }
     adopt(*verdict.hello);
@@ -236,78 +269,6 @@ void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   if (doorbells_ != 0) list_rung();  // some were read before this event
   if (rendezvous_) want_attention();
   act(connect_.on_connected(), "");
-}
-
-// ---- losing
-
-template <class PortT>
-void Channel<PortT>::on_rejected(std::span<const std::byte> data) {
-  if (failed()) return;
-  const auto reject = decode_reject(data);
-  if (!reject && data.empty()) {  // refused below us: nobody listens, or not yet
-    on_lost("the connection was refused");
-    return;
-  }
-  const RejectReason reason = reject ? static_cast<RejectReason>(reject->reason) : RejectReason::kStranger;
-  const std::string why = reject ? describe_reject(*reject, core_.expected)
-                                 : std::string("the peer does not take this process for one of its job");
-  const Connect::Action action = connect_.on_rejected(reason, core_.port.now_us(), core_.random());
-  if (action == Connect::Action::kFail && reason != RejectReason::kStale)
-    fail(Status::kProtocolError, why);
-  else
-    act(action, why);
-}
-
-// What the peer wrote before it went lies in the ring: an established connection ends only when it
-// has been read.
-template <class PortT>
-void Channel<PortT>::on_lost(std::string_view why) {
-  if (failed() || loss_due_) return;
-  if (connect_.established()) {
-    loss_due_ = true;
-    core_.port_drained = false;  // what matters is a look at the queue after the loss
-    loss_ = why;
-    want_attention();
-  } else {
-    act(connect_.on_lost(core_.port.now_us(), core_.random()), why);
-  }
-}
-
-template <class PortT>
-void Channel<PortT>::lose() {
-  while (receive() != 0) continue;
-  if (failed()) return;
-  loss_due_ = false;
-  act(connect_.on_lost(core_.port.now_us(), core_.random()), loss_, Status::kPeerFailed);
-}
-
-template <class PortT>
-void Channel<PortT>::close_link() {
-  if (attempt_counted_) --core_.attempts_out;
-  attempt_counted_ = false;
-  loss_due_ = false;
-  link_ = typename Port::Link();
-}
-
-template <class PortT>
-void Channel<PortT>::fail(Status status, std::string_view text) {
-  if (failed()) return;
-  failure_ = status;
-  error_ = text;
-  release_due_ = true;
-  want_attention();
-  core_.upper.failed(core_.upper.user, peer_, status, error_.c_str());
-}
-
-template <class PortT>
-void Channel<PortT>::release() {
-  release_due_ = false;
-  close_link();
-  if (rendezvous_) rendezvous_->lost(failure_);  // nothing reads or writes the user's memory any more
-  if (poll_listed()) core_.rings.remove(std::exchange(poll_index_, PollSet<Channel>::kNone));
-  send_ring_ = Ring();
-  receive_ring_ = Ring();
-  core_.control.give_back(std::exchange(control_, {}));
 }
 
 }  // namespace bufenlarge

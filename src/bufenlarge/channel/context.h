@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ class Context {
   // Cards are `card_bytes` each, in order of rank, and copied.
   Context(Port& port, const ChannelSettings& settings, std::uint32_t rank, std::uint32_t size,
           std::uint64_t job_key, const UpperLayer& upper)
-      : core_(port, settings, expectation(settings, size, job_key), rank, upper), channels_(size) {
+      : core_(port, settings, expectation(settings, size, job_key), rank, upper), channels_(size), own_size_(size) {
     core_.random_state = job_key + rank;
   }
 
@@ -42,13 +43,22 @@ class Context {
   // set_cards().
   Channel* channel(std::uint32_t peer) {
     if (peer >= channels_.size() || peer == core_.rank || cards_.empty()) return nullptr;
-    if (!channels_[peer]) channels_[peer] = std::make_unique<Channel>(core_, peer, card(peer));
-    return channels_[peer].get();
+    auto& channel = channels_[peer];
+    if (!channel)
+      channel = peer < own_size_ ? std::make_unique<Channel>(core_, peer, card(peer))
+                                 : std::make_unique<Channel>(core_, peer, foreign(peer));
+    return channel.get();
   }
-  // The card of a peer in range, once they are known.
+  // The card of a peer of the own job, once they are known.
   [[nodiscard]] const void* card(std::uint32_t peer) const {
-    return cards_.data() + peer * (cards_.size() / channels_.size());
+    return cards_.data() + peer * (cards_.size() / own_size_);
   }
+  [[nodiscard]] std::uint32_t own_size() const { return own_size_; }
+  // A peer of another job, from own_size() on.
+  [[nodiscard]] const ForeignPeer& foreign(std::uint32_t peer) const { return foreign_[peer - own_size_]; }
+  // Its number; nullopt when the name is none that can be.
+  [[nodiscard]] std::optional<std::uint32_t> add_peer(std::uint64_t job_key, std::uint32_t rank,
+                                                      std::span<const std::byte> card);
   [[nodiscard]] const Channel* find(std::uint32_t peer) const {
     return peer < channels_.size() ? channels_[peer].get() : nullptr;
   }
@@ -96,6 +106,8 @@ class Context {
   static constexpr std::uint32_t kUnpolledRoundsMax = 4;
 
  private:
+  std::uint32_t foreign_number(std::uint32_t world, std::uint32_t rank);
+  Channel* caller(const Hello& hello);
   static HelloExpectation expectation(const ChannelSettings& settings, std::uint32_t size,
                                       std::uint64_t job_key) {
     const Phase& first = settings.phases.at(0);
@@ -121,7 +133,9 @@ class Context {
 
   PinnedMemory shared_{0, ~std::uint64_t{0}};  // as much as the upper layer shares
   Core core_;
-  std::vector<std::unique_ptr<Channel>> channels_;
+  ForeignPeers foreign_;
+  std::vector<std::unique_ptr<Channel>> channels_;  // own job first
+  const std::uint32_t own_size_;
   std::vector<std::byte> cards_;
   std::deque<SelfPiece> to_self_;
   std::deque<SelfRead> self_reads_;
@@ -210,10 +224,35 @@ void Context<PortT>::on_read_done(void* user, std::uint32_t sequence) {
 }
 
 template <class PortT>
+std::uint32_t Context<PortT>::foreign_number(std::uint32_t world, std::uint32_t rank) {
+  const std::size_t place = foreign_.place(world, rank);
+  if (own_size_ + place >= channels_.size()) channels_.resize(own_size_ + place + 1);
+  return static_cast<std::uint32_t>(own_size_ + place);
+}
+
+template <class PortT>
+std::optional<std::uint32_t> Context<PortT>::add_peer(std::uint64_t job_key, std::uint32_t rank,
+                                                      std::span<const std::byte> card) {
+  if (job_key == core_.expected.job_key) return rank < own_size_ ? std::optional(rank) : std::nullopt;
+  const std::uint32_t world = world_of(job_key);
+  if (world == core_.world) return std::nullopt;
+  const std::uint32_t number = foreign_number(world, rank);
+  return foreign_.set_name(number - own_size_, job_key, card) ? std::optional(number) : std::nullopt;
+}
+
+// The channel of one whose Hello is right; nullptr when it claims to be this very process.
+template <class PortT>
+typename Context<PortT>::Channel* Context<PortT>::caller(const Hello& hello) {
+  if ((hello.flags & kHelloForeign) == 0) return hello.rank < own_size_ ? channel(hello.rank) : nullptr;
+  const std::uint32_t world = hello.slot_bytes;
+  return world != core_.world ? channel(foreign_number(world, hello.rank)) : nullptr;
+}
+
+template <class PortT>
 void Context<PortT>::on_request(typename Port::Request& request, std::span<const std::byte> data) {
   HelloVerdict verdict = check_hello(data, core_.expected);
   if (verdict.hello) {
-    if (Channel* peer = channel(verdict.hello->rank)) {
+    if (Channel* peer = caller(*verdict.hello)) {
       peer->on_request(request, *verdict.hello);
       return;
     }
@@ -223,95 +262,15 @@ void Context<PortT>::on_request(typename Port::Request& request, std::span<const
   const Reject reject = make_reject(verdict.reason, core_.expected, 0);
   const bool told = verdict.reason != RejectReason::kStranger;
   core_.port.reject(request, std::as_bytes(std::span(&reject, told ? 1u : 0u)));
-  if (!told) return;
+  std::uint8_t flags = 0;
+  if (told) std::memcpy(&flags, data.data() + offsetof(Hello, flags), sizeof flags);
+  if (!told || (flags & kHelloForeign) != 0) return;
   // One of the job that cannot be talked to: this side's error names both values, too.
   std::uint32_t rank = 0;
   std::memcpy(&rank, data.data() + offsetof(Hello, rank), sizeof rank);
   if (Channel* peer = channel(rank)) peer->fail(Status::kProtocolError, verdict.text);
 }
 
-template <class PortT>
-std::size_t Context<PortT>::send_to_self(std::span<const iovec> vector, bool more) {
-  SelfPiece piece;
-  for (const iovec& element : vector) {
-    const auto* from = static_cast<const std::byte*>(element.iov_base);
-    piece.bytes.insert(piece.bytes.end(), from, from + element.iov_len);
-  }
-  piece.marks = static_cast<std::uint8_t>((self_open_ ? 0 : kMarkFirst) | (more ? 0 : kMarkLast));
-  self_open_ = more;
-  const std::size_t bytes = piece.bytes.size();
-  to_self_.push_back(std::move(piece));
-  return bytes;
-}
-
-template <class PortT>
-unsigned Context<PortT>::deliver_to_self() {
-  const SelfPiece piece = std::move(to_self_.front());
-  to_self_.pop_front();
-  core_.upper.deliver(core_.upper.user, core_.rank, piece.bytes.data(), piece.bytes.size(), piece.marks);
-  return 1;
-}
-
-// Where nothing but a check tells of a slot, nothing would tell that data written before it is there.
-template <class PortT>
-bool Context<PortT>::share(void* memory, std::size_t bytes, Shared& shared) {
-  const iovec whole{memory, bytes};
-  const bool writable = core_.port.arrival() != Arrival::kChecked;
-  Exposure<Port> exposure;
-  exposure.memory = UserMemory<Port>(std::span(&whole, 1));
-  exposure.peer = kAnyPeer;
-  if (exposure.memory.register_all(core_.port, writable ? MemoryUse::kShared : MemoryUse::kSource, shared_) !=
-      Pinning::kDone)
-    return false;
-  if (writable) {
-    const ReadDestination to = exposure.memory.destinations().front();
-    shared.address = to.address;
-    shared.key = to.key;
-  }
-  shared.writable = writable;
-  shared.name = core_.exposures.add(std::move(exposure));
-  return shared.name != 0;
-}
-
-template <class PortT>
-void Context<PortT>::unshare(std::uint32_t name) {
-  Exposure<Port>* exposure = core_.exposures.find(name, kAnyPeer);
-  if (exposure == nullptr) return;
-  exposure->released = true;
-  if (exposure->done()) core_.exposures.remove(name);
-}
-
-template <class PortT>
-Status Context<PortT>::expose_to_self(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
-  name = core_.exposures.add(segments, cookie, core_.rank);
-  return name != 0 ? Status::kOk : Status::kMemoryError;
-}
-
-template <class PortT>
-unsigned Context<PortT>::serve_self_read() {
-  const SelfRead read = std::move(self_reads_.front());
-  self_reads_.pop_front();
-  const ReadOrder& order = read.order;
-  const UpperLayer& upper = core_.upper;
-  const Exposure<Port>* exposure = core_.exposures.find(order.exposure, core_.rank);
-  const bool fits = exposure != nullptr && exposure->memory.contains(order.offset, order.bytes);
-  for (std::uint64_t done = 0; fits && done < order.bytes;) {
-    const auto place = exposure->memory.find(order.offset + done);
-    const std::size_t bytes = std::min<std::uint64_t>(place.bytes, order.bytes - done);
-    if (read.to.bytes() == 0)
-      upper.piece(upper.user, core_.rank, order.cookie, place.at, bytes);
-    else
-      read.to.copy_in(done, {place.at, bytes});
-    done += bytes;
-  }
-  if (order.bytes != 0)
-    upper.read_done(upper.user, core_.rank, order.cookie, fits ? Status::kOk : Status::kProtocolError);
-  if (fits && (order.last || order.bytes == 0)) {
-    void* cookie = exposure->cookie;
-    core_.exposures.remove(order.exposure);
-    upper.released(upper.user, core_.rank, cookie, Status::kOk);
-  }
-  return 1;
-}
-
 }  // namespace bufenlarge
+
+#include "channel/context_self.h"

@@ -48,6 +48,7 @@ struct Core {
         settings(settings_in),
         expected(expected_in),
         rank(rank_in),
+        world(world_of(expected_in.job_key)),
         upper(upper_in),
         control(port_in) {}
 
@@ -55,6 +56,7 @@ struct Core {
   const ChannelSettings settings;
   const HelloExpectation expected;
   const std::uint32_t rank;
+  const std::uint32_t world;
   const UpperLayer upper;
   ControlSlab<Port> control;
   PinnedMemory sources;       // of the user, registered for answers

@@ -13,6 +13,12 @@ std::string phases_text(std::uint32_t slots, std::uint32_t slot_bytes, std::uint
   return text;
 }
 
+std::string phases_text(std::uint32_t geometry) {
+  char text[32];
+  std::snprintf(text, sizeof text, "phases %08x", geometry);
+  return text;
+}
+
 std::string version_text(unsigned theirs) {
   return "wire version differs: the peer speaks " + std::to_string(theirs) + ", this side " +
          std::to_string(kWireVersion);
@@ -26,6 +32,14 @@ std::string geometry_text(const std::string& theirs, const HelloExpectation& own
 
 }  // namespace
 
+// The finalizer of MurmurHash3, one half.
+std::uint32_t world_of(std::uint64_t job_key) {
+  std::uint64_t z = job_key;
+  z = (z ^ (z >> 33)) * 0xff51afd7ed558ccdu;
+  z = (z ^ (z >> 33)) * 0xc4ceb9fe1a85ec53u;
+  return static_cast<std::uint32_t>(z >> 32);
+}
+
 HelloBytes encode_hello(const Hello& hello) {
   HelloBytes bytes;
   std::memcpy(bytes.data(), &hello, kHelloBytes);
@@ -36,16 +50,20 @@ HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation
   HelloVerdict verdict;
   Hello hello{};
   if (!data.empty()) std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
+  const bool foreign = (hello.flags & kHelloForeign) != 0;
   // magic, version and job_key stay where they are in every version to come
   if (data.size() < kHelloBytes || hello.magic != kHelloMagic || hello.job_key != own.job_key) {
     verdict.text = "no greeting of this job";
   } else if (hello.version != kWireVersion) {
     verdict.reason = RejectReason::kVersion;
     verdict.text = version_text(hello.version);
-  } else if (hello.rank >= own.size) {
+  } else if (!foreign && hello.rank >= own.size) {
     verdict.text = "rank " + std::to_string(hello.rank) + " is not of this job";
-  } else if (hello.geometry != own.geometry || hello.slot_bytes != own.slot_bytes ||
-             hello.slots != own.slots) {
+  } else if (foreign && hello.geometry != own.geometry) {
+    verdict.reason = RejectReason::kGeometry;
+    verdict.text = geometry_text(phases_text(hello.geometry), own);
+  } else if (!foreign && (hello.geometry != own.geometry || hello.slot_bytes != own.slot_bytes ||
+                          hello.slots != own.slots)) {
     verdict.reason = RejectReason::kGeometry;
     verdict.text = geometry_text(phases_text(hello.slots, hello.slot_bytes, hello.geometry), own);
   } else {

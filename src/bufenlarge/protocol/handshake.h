@@ -20,6 +20,9 @@ using HelloBytes = std::array<std::byte, kHelloBytes>;
 
 HelloBytes encode_hello(const Hello& hello);
 
+// A job as it is known to other jobs: nobody gets the key from it.
+std::uint32_t world_of(std::uint64_t job_key);
+
 // What the own side expects of a peer; rank is checked against `size` by the passive side, against
 // the peer called by the active side.
 struct HelloExpectation {

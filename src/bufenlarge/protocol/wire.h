@@ -176,6 +176,7 @@ static_assert(sizeof(ControlBlock) == 256);
 inline constexpr std::uint16_t kHelloMagic = 0x4542;  // "BE"
 inline constexpr std::uint8_t kHelloVerifiesSlots = 1;  // flag: fill SlotTrailer::check for me
 inline constexpr std::uint8_t kHelloWantsDoorbells = 2;  // flag: ring after each write of slots
+inline constexpr std::uint8_t kHelloForeign = 4;  // flag: of another job, whose world takes the place of slot_bytes
 // With both flags slots of up to so many bytes of payload are checked, and writes with a larger one are
 // rung for: a check costs by the byte, a doorbell by the write (docs/decisions/0007-arrival.md).
 inline constexpr std::uint32_t kCheckedBytesMax = 512;
@@ -185,13 +186,13 @@ struct Hello {
   std::uint8_t version;
   std::uint8_t flags;
   std::uint32_t rank;
-  std::uint64_t job_key;
+  std::uint64_t job_key;          // of the passive side's job
   std::uint64_t ring_address;     // own receive ring, phase 0
   std::uint64_t control_address;  // own ControlBlock::inbox
   std::uint32_t ring_key;
   std::uint32_t control_key;
-  std::uint32_t slot_bytes;  // phase 0
-  std::uint16_t slots;       // phase 0
+  std::uint32_t slot_bytes;  // phase 0; with kHelloForeign the own world
+  std::uint16_t slots;       // phase 0; with kHelloForeign 0
   std::uint16_t attempt;     // of the active side, echoed by the passive side
   std::uint32_t geometry;    // geometry_hash() of all phases
 };

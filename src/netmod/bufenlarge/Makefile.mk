@@ -25,6 +25,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_dynproc.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_farewell.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \

@@ -20,6 +20,9 @@
 /* More than the report of a process with a million channels. */
 #define REPORT_BYTES_MAX ((uint64_t) 1 << 30)
 
+/* More than MPICH puts into a message between processes that connect. */
+#define DYNAMIC_BYTES_MAX ((uint64_t) 4096)
+
 #define CONTRADICTION "it sent a message whose sizes contradict each other"
 
 typedef enum { IDLE, HEADER, DATA, STAGE } receive_mode_t;
@@ -109,7 +112,7 @@ static const char *begin_data(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
 }
 
 /* The header is whole: decides how the data is received. */
-static const char *end_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
+static const char *end_header(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, receive_t * receive)
 {
     const MPIDI_BUFENLARGE_header_t *header = &receive->header;
     const size_t data_bytes = (size_t) header->wire.data_bytes;
@@ -122,6 +125,10 @@ static const char *end_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
     if (MPIDI_BUFENLARGE_is_oneside(&header->wire))
         return data_bytes > MPIDI_BUFENLARGE_EAGER_MAX ? CONTRADICTION
             : begin_stage(receive, data_bytes);
+    const bool is_foreign = rank >= (uint32_t) MPIR_Process.size;
+    if (header->wire.kind == MPIDI_BUFENLARGE_KIND_DYNAMIC
+        || (header->wire.kind == MPIDI_BUFENLARGE_KIND_FAREWELL && is_foreign))
+        return data_bytes > DYNAMIC_BYTES_MAX ? CONTRADICTION : begin_stage(receive, data_bytes);
     const char *text = MPIDI_BUFENLARGE_refusal(&header->wire, header->am_hdr);
     if (text != NULL)
         return text;
@@ -134,7 +141,7 @@ static const char *end_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
 }
 
 /* Takes what belongs to the header off the front of a piece. */
-static const char *take_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive,
+static const char *take_header(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, receive_t * receive,
                                const char **data_p, size_t * bytes_p)
 {
     size_t wanted = sizeof(receive->header.wire);
@@ -145,7 +152,7 @@ static const char *take_header(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive
             wanted = sizeof(receive->header.wire) + receive->header.wire.am_hdr_bytes;
         }
         if (receive->header_have == wanted)
-            return end_header(vci, receive);
+            return end_header(vci, rank, receive);
         const size_t part = MPL_MIN(wanted - receive->header_have, *bytes_p);
         if (part == 0)
             return NULL;
@@ -201,6 +208,11 @@ static const char *end_message(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, rece
     } else if (header->wire.kind == MPIDI_BUFENLARGE_KIND_SUMMARY) {
         MPIDI_BUFENLARGE_report_arrived(rank, receive->buffer, receive->buffer_have);
         receive->buffer = NULL;
+    } else if (header->wire.kind == MPIDI_BUFENLARGE_KIND_DYNAMIC) {
+        MPIDI_BUFENLARGE_dynamic_arrived((int) header->wire.exposure, receive->buffer, receive->buffer_have);
+        receive->buffer = NULL;
+    } else if (header->wire.kind == MPIDI_BUFENLARGE_KIND_FAREWELL) {
+        MPIDI_BUFENLARGE_farewell_arrived(MPIDI_BUFENLARGE_peer_get(vci, rank), header->wire.exposure);
     } else if (header->wire.kind == MPIDI_BUFENLARGE_KIND_LARGE) {
         text = MPIDI_BUFENLARGE_large_arrived(vci, rank, &header->wire, header->am_hdr);
     } else {
@@ -223,7 +235,7 @@ static const char *take_piece(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, recei
         receive->header_have = 0;
     }
     if (receive->mode == HEADER)
-        text = take_header(vci, receive, &data, &bytes);
+        text = take_header(vci, rank, receive, &data, &bytes);
     if (text != NULL)
         return text;
     if (receive->mode == HEADER)

@@ -96,6 +96,31 @@ int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     goto fn_exit;
 }
 
+/* A message of the netmod's own to `peer`; `detail` goes in its header, the data is copied. Nobody waits for it but
+ * the drain of MPI_Finalize. False when it cannot be sent. */
+bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind, uint32_t detail,
+                               const void *data, size_t bytes)
+{
+    MPIDI_BUFENLARGE_header_t header = {.wire.kind = (uint8_t) kind,.wire.exposure = detail,
+        .wire.data_bytes = bytes
+    };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),.data_bytes = bytes };
+    char *copy = bytes > 0 ? MPL_malloc(bytes, MPL_MEM_BUFFER) : NULL;
+
+    if (bytes > 0 && copy)
+        memcpy(copy, data, bytes);
+    send.data = copy;
+    const bool can = !peer->lost_text && (bytes == 0 || copy);
+    MPIDI_BUFENLARGE_deferred_t *deferred = can ? MPIDI_BUFENLARGE_deferred_create(&send) : NULL;
+    if (deferred == NULL) {
+        MPL_free(copy);
+        return false;
+    }
+    deferred->owned = copy;
+    MPIDI_BUFENLARGE_backlog_append(peer, deferred);
+    return true;
+}
+
 /* Sends a report (bufenlarge_collect.c), which becomes ours. Nobody waits for it but the drain of
  * MPI_Finalize. */
 void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)

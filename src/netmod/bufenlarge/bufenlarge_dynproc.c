@@ -1,38 +1,253 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_dynproc.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). They need
- * addresses that can be passed on and a job key that can be shared with another job, neither of
- * which this netmod has yet, so each way in ends with an error that says so. Intercommunicators
- * within MPI_COMM_WORLD do not come here.
+ * bufenlarge_dynproc.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). MPICH's upid is the library's
+ * name of a process, by which it can be reached from anywhere. The processes that connect have no communicator yet;
+ * they agree on one by messages with a tag (KIND_DYNAMIC), which wait here for whoever asks for that tag.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "utlist.h"
 
-static int not_supported(void)
+typedef struct arrived {
+    struct arrived *next, *prev;
+    int tag;
+    size_t bytes;
+    char *data;
+} arrived_t;
+
+/* In order of arrival; under the lock of VCI 0. */
+static arrived_t *arrived_list;
+
+/* ---- names */
+
+static uint32_t number_of(int avtid, int lpid)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**bufenlarge_dynproc");
-    return mpi_errno;
+    const MPIDI_BUFENLARGE_peer_t *peer =
+        avtid == 0 ? NULL : MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer;
+    return peer ? peer->rank : (uint32_t) lpid;
 }
 
 int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
 {
-    return not_supported();
+    int mpi_errno = MPI_SUCCESS;
+    const bufenlarge_context_t *context = MPIDI_BUFENLARGE_vci(0)->context;
+    int *sizes = MPL_malloc(comm->local_size * sizeof(int), MPL_MEM_ADDRESS);
+    char *names = MPL_malloc((size_t) comm->local_size * BUFENLARGE_NAME_BYTES, MPL_MEM_ADDRESS);
+    MPIR_FUNC_ENTER;
+
+    MPIR_ERR_CHKANDJUMP(!sizes || !names, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIR_ERR_CHKANDJUMP(!context, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_closed");
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        int lpid = 0, avtid = 0;
+        MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
+        bufenlarge_status_t status =
+            bufenlarge_context_name(context, number_of(avtid, lpid), names + rank * BUFENLARGE_NAME_BYTES);
+        MPIR_ERR_CHKANDJUMP(status != BUFENLARGE_OK, mpi_errno, MPI_ERR_INTERN, "**intern");
+        sizes[rank] = BUFENLARGE_NAME_BYTES;
+    }
+    *local_upid_size = sizes;
+    *local_upids = names;
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    MPL_free(sizes);
+    MPL_free(names);
+    goto fn_exit;
+}
+
+/* A process of another job is in an address table while a communicator of MPICH's has it. */
+static bool find_gpid(const MPIDI_BUFENLARGE_peer_t * peer, uint64_t * gpid)
+{
+    for (int avtid = 1; avtid < MPIDIU_get_n_avts(); avtid++) {
+        const MPIDI_av_table_t *table = MPIDIU_get_av_table(avtid);
+        for (int lpid = 0; table && lpid < table->size; lpid++) {
+            if (table->table[lpid].netmod.bufenlarge.peer == peer) {
+                *gpid = MPIDIU_GPID_CREATE(avtid, lpid);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The peer of a name; NULL with *gpid set for one of MPI_COMM_WORLD. */
+static int peer_of_name(const char *name, int bytes, MPIDI_BUFENLARGE_peer_t ** peer_p, uint64_t * gpid)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    uint32_t number = 0;
+
+    *peer_p = NULL;
+    MPIR_ERR_CHKANDJUMP(bytes != BUFENLARGE_NAME_BYTES || vci->context == NULL
+                        || bufenlarge_context_add_peer(vci->context, name, &number) != BUFENLARGE_OK,
+                        mpi_errno, MPI_ERR_PORT, "**bufenlarge_name");
+    if (number < (uint32_t) MPIR_Process.size) {
+        *gpid = MPIDIU_GPID_CREATE(0, number);
+    } else {
+        *peer_p = MPIDI_BUFENLARGE_peer_get(vci, number);
+        MPIR_ERR_CHKANDJUMP(*peer_p == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Puts those that are in no table into a new one. */
+static int make_table(MPIDI_BUFENLARGE_peer_t ** peers, int size, int count, uint64_t * gpids)
+{
+    int avtid, lpid = 0;
+    int mpi_errno = count > 0 ? MPIDIU_new_avt(count, &avtid) : MPI_SUCCESS;
+    for (int i = 0; mpi_errno == MPI_SUCCESS && i < size; i++) {
+        if (peers[i] == NULL)
+            continue;
+        MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer = peers[i];
+        gpids[i] = MPIDIU_GPID_CREATE(avtid, lpid);
+        lpid++;
+    }
+    return mpi_errno;
 }
 
 int MPIDI_BUFENLARGE_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
                                     uint64_t * remote_gpids)
 {
-    return not_supported();
+    int mpi_errno = MPI_SUCCESS, count = 0;
+    const char *name = remote_upids;
+    MPIDI_BUFENLARGE_peer_t **peers = MPL_calloc(size, sizeof(*peers), MPL_MEM_ADDRESS);
+    MPIR_FUNC_ENTER;
+
+    MPIR_ERR_CHKANDJUMP(!peers, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    for (int i = 0; i < size; i++) {
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+        mpi_errno = peer_of_name(name, remote_upid_size[i], &peers[i], &remote_gpids[i]);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (peers[i] && find_gpid(peers[i], &remote_gpids[i]))
+            peers[i] = NULL;
+        count += peers[i] != NULL;
+        name += remote_upid_size[i];
+    }
+    mpi_errno = make_table(peers, size, count, remote_gpids);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(peers);
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
+/* ---- messages outside of any communicator */
+
+/* Becomes ours. */
+void MPIDI_BUFENLARGE_dynamic_arrived(int tag, char *data, size_t bytes)
+{
+    arrived_t *arrived = MPL_malloc(sizeof(*arrived), MPL_MEM_BUFFER);
+    if (arrived == NULL) {
+        MPL_free(data);
+        return;
+    }
+    arrived->tag = tag;
+    arrived->bytes = bytes;
+    arrived->data = data;
+    DL_APPEND(arrived_list, arrived);
+}
+
+static void forget(arrived_t * arrived)
+{
+    DL_DELETE(arrived_list, arrived);
+    MPL_free(arrived->data);
+    MPL_free(arrived);
+}
+
+void MPIDI_BUFENLARGE_dynamic_forget(void)
+{
+    while (arrived_list)
+        forget(arrived_list);
+}
+
+static bool take_arrived(int tag, void *buf, size_t bytes)
+{
+    arrived_t *arrived;
+    bool found = false;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    DL_SEARCH_SCALAR(arrived_list, arrived, tag, tag);
+    if (arrived) {
+        memcpy(buf, arrived->data, MPL_MIN(bytes, arrived->bytes));
+        forget(arrived);
+        found = true;
+    }
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    return found;
+}
+
+/* One round of progress in which other threads have their turn, too. *late_p: the time is over; a limit of 0
+ * seconds is none. */
+static int wait_a_round(const MPL_time_t * begin, int timeout, bool * late_p)
+{
+    MPL_time_t now;
+    double seconds;
+    int mpi_errno = MPID_Progress_test(NULL);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPL_wtime(&now);
+    MPL_wtime_diff(begin, &now, &seconds);
+    *late_p = timeout > 0 && seconds >= timeout;
+    return mpi_errno;
+}
+
+static int port_error(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_ERR_SET(mpi_errno, MPI_ERR_PORT, "**bufenlarge_port");
+    return mpi_errno;
+}
+
+static MPIDI_BUFENLARGE_peer_t *peer_of_gpid(uint64_t gpid)
+{
+    const int avtid = MPIDIU_GPID_GET_AVTID(gpid), lpid = MPIDIU_GPID_GET_LPID(gpid);
+    if (avtid != 0)
+        return MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer;
+    return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), (uint32_t) lpid);
+}
+
+/* Returns when the library has it. A process that cannot be reached is, to those who connect, a port that is not
+ * there. */
 int MPIDI_BUFENLARGE_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
                                   int timeout)
 {
-    return not_supported();
+    MPL_time_t begin;
+    bool late = false;
+    MPL_wtime(&begin);
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPIDI_BUFENLARGE_peer_t *peer = peer_of_gpid(remote_gpid);
+    const bool sent = peer
+        && MPIDI_BUFENLARGE_send_own(peer, MPIDI_BUFENLARGE_KIND_DYNAMIC, (uint32_t) tag, buf, (size_t) size);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    while (sent && peer->backlog && !peer->lost_text && !late) {
+        int mpi_errno = wait_a_round(&begin, timeout, &late);
+        if (mpi_errno != MPI_SUCCESS && !peer->lost_text)
+            return mpi_errno;
+    }
+    return sent && !late && !peer->lost_text ? MPI_SUCCESS : port_error();
 }
 
 int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
-    return not_supported();
+    MPL_time_t begin;
+    bool late = false;
+    MPL_wtime(&begin);
+
+    while (!take_arrived(tag, buf, (size_t) size)) {
+        if (late)
+            return port_error();
+        int mpi_errno = wait_a_round(&begin, timeout, &late);
+        if (mpi_errno != MPI_SUCCESS)
+            return mpi_errno;
+    }
+    return MPI_SUCCESS;
 }

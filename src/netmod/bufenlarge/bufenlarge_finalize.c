@@ -15,10 +15,11 @@
  *
  *   1. drain: progress until there is no backlog and the library is idle
  *   2. the process manager's barrier, with progress
- *   3. close
+ *   3. leave of the processes of other jobs that there are connections to (bufenlarge_farewell.c)
+ *   4. close
  *
  * Nobody is stuck in 1: each process makes progress until it leaves 2, and 2 ends only after all
- * have entered it, that is have ended 1. Nobody loses anything in 3: whoever is there has seen 2
+ * have entered it, that is have ended 1. Nobody loses anything in 4: whoever is there has seen 2
  * end, so all have ended 1. A handler that runs during 2 may reply; it is to somebody who waits for
  * the reply and so has not entered MPI_Finalize; that it is gone is ensured by the same argument, as
  * 2 cannot end before that one has come.
@@ -146,6 +147,17 @@ static int finish_messages(MPIDI_BUFENLARGE_vci_t * vci)
     return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
 }
 
+static void take_leave(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    MPL_time_t begin;
+    if (!MPIDI_BUFENLARGE_farewell_send(vci))
+        return;
+    MPL_wtime(&begin);
+    while (!MPIDI_BUFENLARGE_farewell_done(vci, &begin))
+        make_progress();
+    drain(vci);
+}
+
 int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -155,8 +167,10 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
     /* With sessions there may never have been a world. */
     if (vci->context != NULL) {
         mpi_errno = finish_messages(vci);
+        take_leave(vci);
         bufenlarge_context_close(vci->context);
         MPIDI_BUFENLARGE_peers_free();
+        MPIDI_BUFENLARGE_dynamic_forget();
     }
     bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
     memset(&MPIDI_BUFENLARGE_global, 0, sizeof(MPIDI_BUFENLARGE_global));

@@ -40,7 +40,9 @@ typedef enum {
     MPIDI_BUFENLARGE_KIND_EAGER = 3,  /* an eager MPIDIG_SEND */
     MPIDI_BUFENLARGE_KIND_LARGE = 4,  /* an active message whose data is to be read */
     MPIDI_BUFENLARGE_KIND_OPERATIONS = 5,       /* small one-sided operations, and questions after Puts */
-    MPIDI_BUFENLARGE_KIND_ANSWERS = 6   /* to these */
+    MPIDI_BUFENLARGE_KIND_ANSWERS = 6,  /* to these */
+    MPIDI_BUFENLARGE_KIND_DYNAMIC = 7, /* between processes without a common communicator */
+    MPIDI_BUFENLARGE_KIND_FAREWELL = 8 /* between processes of two jobs, in MPI_Finalize */
 } MPIDI_BUFENLARGE_kind_t;
 
 /* Begins every message but an eager one. 16 bytes, so that am_hdr, in which MPIDIG keeps pointers, is aligned. Same
@@ -49,7 +51,8 @@ typedef struct {
     uint8_t kind;
     uint8_t handler_id;
     uint16_t am_hdr_bytes;
-    uint32_t exposure;          /* of KIND_LARGE: where its data is; else 0 */
+    uint32_t exposure;          /* of KIND_LARGE: where its data is; of KIND_DYNAMIC the tag; of
+                                 * KIND_FAREWELL 1 for an answer; else 0 */
     uint64_t data_bytes;        /* of KIND_LARGE they do not follow */
 } MPIDI_BUFENLARGE_wire_t;
 
@@ -116,7 +119,9 @@ typedef struct MPIDI_BUFENLARGE_peer {
     struct MPIDI_BUFENLARGE_oneside *oneside;   /* made for the first one-sided operation */
     char *lost_text;            /* why the channel is lost; NULL while it is not */
     bufenlarge_status_t lost_status;
-    uint32_t rank;
+    uint32_t rank;              /* in MPI_COMM_WORLD; from its size on processes of other jobs */
+    bool has_left;              /* took leave in its MPI_Finalize */
+    bool has_answered;          /* the own leave */
 } MPIDI_BUFENLARGE_peer_t;
 
 /* All that progress touches. One library context, so one of these; several can come with one
@@ -136,6 +141,8 @@ typedef struct {
 typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[1];
     bufenlarge_options_t *options;
+    MPIDI_BUFENLARGE_peer_t **foreign;  /* processes of other jobs, by number */
+    uint32_t foreign_count;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes without asking */
     MPI_Aint large_min;         /* smallest data that is exposed */
     MPI_Aint put_write_min;     /* smallest Put that is an RDMA write where it can be */
@@ -183,6 +190,8 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
                                  MPI_Aint count, MPI_Datatype datatype);
 int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                 MPIR_Request ** request);
+bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind, uint32_t detail,
+                               const void *data, size_t bytes);
 void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
 
 /* bufenlarge_backlog.c */
@@ -282,6 +291,15 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
                              const char *message);
 int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p);
 void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
+
+/* bufenlarge_dynproc.c */
+void MPIDI_BUFENLARGE_dynamic_arrived(int tag, char *data, size_t bytes);
+void MPIDI_BUFENLARGE_dynamic_forget(void);
+
+/* bufenlarge_farewell.c */
+void MPIDI_BUFENLARGE_farewell_arrived(MPIDI_BUFENLARGE_peer_t * peer, uint32_t what);
+bool MPIDI_BUFENLARGE_farewell_send(MPIDI_BUFENLARGE_vci_t * vci);
+bool MPIDI_BUFENLARGE_farewell_done(const MPIDI_BUFENLARGE_vci_t * vci, const MPL_time_t * begin);
 
 /* bufenlarge_collect.c */
 void MPIDI_BUFENLARGE_report_take(void);

@@ -72,6 +72,8 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPL_COMPILE_TIME_ASSERT(offsetof(MPIDI_BUFENLARGE_header_t, am_hdr) == 16);
     MPL_COMPILE_TIME_ASSERT(MPIDIG_HANDLER_STATIC_MAX <= UINT8_MAX);
     MPL_COMPILE_TIME_ASSERT(sizeof(MPIDI_BUFENLARGE_peer_t) < 100);
+    /* A port's name has a process's in hexadecimal. */
+    MPL_COMPILE_TIME_ASSERT(2 * BUFENLARGE_NAME_BYTES + 64 < MPI_MAX_PORT_NAME);
 
 #if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
     /* All VCIs share one context here, which is nobody's when each VCI has a lock of its own. */

@@ -3,17 +3,32 @@
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
+/* Where the pointer to a peer is kept. Processes of MPI_COMM_WORLD are in MPICH's table of addresses; those of other
+ * jobs, whose numbers follow, may be in several of MPICH's tables or in none. NULL when memory is out. */
 static MPIDI_BUFENLARGE_peer_t **slot_of(uint32_t rank)
 {
-    return &MPIDIU_get_av(0, rank).netmod.bufenlarge.peer;
+    MPIDI_BUFENLARGE_global_t *global = &MPIDI_BUFENLARGE_global;
+    if (rank < (uint32_t) MPIR_Process.size)
+        return &MPIDIU_get_av(0, rank).netmod.bufenlarge.peer;
+    const uint32_t place = rank - (uint32_t) MPIR_Process.size;
+    if (place >= global->foreign_count) {
+        MPIDI_BUFENLARGE_peer_t **more =
+            MPL_realloc(global->foreign, (place + 1) * sizeof(*more), MPL_MEM_ADDRESS);
+        if (more == NULL)
+            return NULL;
+        memset(more + global->foreign_count, 0, (place + 1 - global->foreign_count) * sizeof(*more));
+        global->foreign = more;
+        global->foreign_count = place + 1;
+    }
+    return &global->foreign[place];
 }
 
 /* NULL when memory is out. */
 MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank)
 {
     MPIDI_BUFENLARGE_peer_t **slot = slot_of(rank);
-    if (*slot != NULL)
-        return *slot;
+    if (slot == NULL || *slot != NULL)
+        return slot ? *slot : NULL;
     bufenlarge_channel_t *channel = bufenlarge_context_channel(vci->context, rank);
     MPIDI_BUFENLARGE_peer_t *peer =
         channel ? MPL_calloc(1, sizeof(*peer), MPL_MEM_ADDRESS) : NULL;
@@ -29,13 +44,15 @@ MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci,
 int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_peer_t ** peer_p)
 {
     int mpi_errno = MPI_SUCCESS;
-    int lpid = MPIDIU_rank_to_lpid(rank, comm);
+    int lpid = 0, avtid = 0;
 
-    /* Only processes of the own MPI_COMM_WORLD are in address vector 0. */
-    MPIR_ERR_CHKANDJUMP(lpid < 0, mpi_errno, MPI_ERR_OTHER, "**bufenlarge_dynproc");
+    MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
     MPIR_ERR_CHKANDJUMP(MPIDI_BUFENLARGE_vci(0)->context == NULL, mpi_errno, MPI_ERR_INTERN,
                         "**bufenlarge_closed");
-    *peer_p = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), (uint32_t) lpid);
+    if (avtid == 0)
+        *peer_p = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), (uint32_t) lpid);
+    else
+        *peer_p = MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer;
     MPIR_ERR_CHKANDJUMP(*peer_p == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
 
   fn_exit:
@@ -66,7 +83,8 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
 
 void MPIDI_BUFENLARGE_peers_free(void)
 {
-    for (uint32_t rank = 0; rank < (uint32_t) MPIR_Process.size; rank++) {
+    const uint32_t count = (uint32_t) MPIR_Process.size + MPIDI_BUFENLARGE_global.foreign_count;
+    for (uint32_t rank = 0; rank < count; rank++) {
         MPIDI_BUFENLARGE_peer_t **slot = slot_of(rank);
         if (*slot == NULL)
             continue;
@@ -78,4 +96,5 @@ void MPIDI_BUFENLARGE_peers_free(void)
     }
     MPL_free(MPIDI_BUFENLARGE_vci(0)->gets);
     MPIDI_BUFENLARGE_vci(0)->gets = NULL;
+    MPL_free(MPIDI_BUFENLARGE_global.foreign);
 }

@@ -20,13 +20,14 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
 
 /* What waited for the peer and is known here ends with an error. Who else waits, for an
  * acknowledgement or with MPI_ANY_SOURCE, learns of it from the error that progress returns, once:
- * it ends the call that waits, whichever that is. */
+ * it ends the call that waits, whichever that is. Nobody waits for one that has taken leave. */
 static void bury(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     MPIDI_BUFENLARGE_backlog_fail(vci, peer);
     MPIDI_BUFENLARGE_oneside_fail(vci, peer);
     MPIDI_BUFENLARGE_receive_fail(vci, peer);
-    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_peer_error(peer));
+    if (!peer->has_left)
+        MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_peer_error(peer));
 }
 
 /* Tries the backlogs, deals with lost peers, hands out the stored error. Adds to *moved_p. */

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Two jobs whose processes connect to each other by name, as MPI_Comm_connect and MPI_Comm_spawn make them.
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <cstring>
+
+#include "fabric/job.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using Catch::Matchers::Contains;
+using Name = std::array<std::byte, BUFENLARGE_NAME_BYTES>;
+
+constexpr std::uint64_t kHereKey = 0x1111222233334444u;
+constexpr std::uint64_t kThereKey = 0x5555666677778888u;
+
+struct TwoJobs {
+  explicit TwoJobs(const KnobTexts& there_knobs = {}) : there(3, there_knobs, kThereKey) {}
+  template <class Done>
+  [[nodiscard]] bool until(Done done) {
+    return comes_true(done, [this] {
+      here.progress();
+      there.progress();
+    });
+  }
+  Job here{2, {}, kHereKey};
+  Job there;
+};
+
+Name name_of(Process& process, std::uint32_t peer) {
+  Name name{};
+  REQUIRE(bufenlarge_context_name(process.context(), peer, name.data()) == BUFENLARGE_OK);
+  return name;
+}
+
+std::uint32_t add(Process& process, const Name& name) {
+  std::uint32_t number = UINT32_MAX;
+  REQUIRE(bufenlarge_context_add_peer(process.context(), name.data(), &number) == BUFENLARGE_OK);
+  return number;
+}
+
+bool arrived(Process& process, std::uint32_t peer, std::size_t count) { return process.messages[peer].size() >= count; }
+
+TEST_CASE("a process of another job is a peer by its name, from the size of the job on", "[foreign]") {
+  TwoJobs jobs;
+  CHECK(add(jobs.here[0], name_of(jobs.there[2], 2)) == 2);
+  CHECK(add(jobs.here[0], name_of(jobs.there[2], 1)) == 3);
+  CHECK(add(jobs.here[0], name_of(jobs.there[0], 2)) == 2);  // known already, whoever tells
+  CHECK(add(jobs.here[0], name_of(jobs.here[1], 1)) == 1);   // of the own job: its rank
+  CHECK(add(jobs.here[0], name_of(jobs.here[1], 0)) == 0);
+  CHECK(name_of(jobs.here[0], 3) == name_of(jobs.there[0], 1));
+}
+
+TEST_CASE("what is no process's name is refused", "[foreign]") {
+  TwoJobs jobs;
+  Name name = name_of(jobs.here[1], 1);
+  const std::uint32_t rank = 7;  // of a job of two
+  std::memcpy(name.data() + BUFENLARGE_CARD_BYTES + 8, &rank, sizeof rank);
+  std::uint32_t number = 0;
+  CHECK(bufenlarge_context_add_peer(jobs.here[0].context(), name.data(), &number) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_name(jobs.here[0].context(), 2, name.data()) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_channel(jobs.here[0].context(), 2) == nullptr);
+}
+
+TEST_CASE("one that is called learns who it was by what it is sent, and can answer", "[foreign]") {
+  TwoJobs jobs;
+  Process &caller = jobs.here[1], &called = jobs.there[0];
+  const std::uint32_t to = add(caller, name_of(called, 0));
+  const Vector question({40}, 1), answer({300, 5000}, 2);
+  std::size_t sent = 0;
+  REQUIRE(jobs.until([&] {
+    if (sent == 0) sent = caller.send(to, question.all());
+    return arrived(called, 3, 1);
+  }));
+  CHECK(called.messages[3][0] == question.bytes());
+  Name name{};
+  CHECK(bufenlarge_context_name(called.context(), 3, name.data()) == BUFENLARGE_ERR_ARGUMENT);  // not told yet
+  CHECK(add(called, name_of(caller, 1)) == 3);
+  CHECK(name_of(called, 3) == name_of(caller, 1));
+  sent = 0;
+  REQUIRE(jobs.until([&] {
+    if (sent < answer.bytes().size()) sent += called.send(3, answer.rest(sent));
+    return arrived(caller, to, 1);
+  }));
+  CHECK(caller.messages[to][0] == answer.bytes());
+  CHECK(called.stats(3).send.phase == 1);  // it grew as any other
+  CHECK(caller.stats().channels == 1);
+  CHECK(called.stats().channels == 1);
+}
+
+TEST_CASE("two that call each other at once have one connection", "[foreign][connect]") {
+  TwoJobs jobs;
+  std::uint32_t crossed = 0;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    Process &here = jobs.here[rank % 2], &there = jobs.there[rank];
+    const std::uint32_t to = add(here, name_of(there, rank)), from = add(there, name_of(here, rank % 2));
+    std::size_t sent = 0, back = 0;
+    REQUIRE(jobs.until([&] {
+      if (sent == 0) sent = here.send(to, Vector({64}, rank).all());
+      if (back == 0) back = there.send(from, Vector({64}, rank + 9).all());
+      return arrived(there, from, 1) && arrived(here, to, 1);
+    }));
+    CHECK(there.messages[from][0] == Vector({64}, rank).bytes());
+    CHECK(here.messages[to][0] == Vector({64}, rank + 9).bytes());
+    CHECK(there.stats().channels == 1);
+    crossed += here.stats().connects_crossed + there.stats().connects_crossed;
+  }
+  CHECK(crossed > 0);
+}
+
+TEST_CASE("a wrong key in the name makes a stranger, which is told nothing", "[foreign]") {
+  TwoJobs jobs;
+  Name name = name_of(jobs.there[0], 0);
+  name[BUFENLARGE_CARD_BYTES] ^= std::byte{1};
+  const std::uint32_t to = add(jobs.here[0], name);
+  REQUIRE(jobs.until([&] {
+    CHECK(jobs.here[0].send(to, Vector({8}).all()) == 0);
+    return jobs.there[0].stats().connects_refused > 0;
+  }));
+  CHECK(jobs.there[0].stats().channels == 0);
+  CHECK(jobs.here[0].stats().channels == 0);
+}
+
+TEST_CASE("jobs of different geometry do not connect, and say so", "[foreign]") {
+  TwoJobs jobs(KnobTexts{{"PHASES", "512,16384"}});
+  const std::uint32_t to = add(jobs.here[0], name_of(jobs.there[0], 0));
+  REQUIRE(jobs.until([&] {
+    if (jobs.here[0].failures.empty()) jobs.here[0].send(to, Vector({8}).all());
+    return !jobs.here[0].failures.empty();
+  }));
+  CHECK(jobs.here[0].failures[0].status == BUFENLARGE_ERR_PROTOCOL);
+  CHECK_THAT(jobs.here[0].failures[0].text, Contains("rank 0 of another job at 127.0.0.1") && Contains("geometry differs"));
+}
+
+TEST_CASE("that a process of another job ends is told to its peers alone", "[foreign][loss]") {
+  TwoJobs jobs;
+  Process& ending = jobs.there[1];
+  const std::uint32_t to = add(jobs.here[0], name_of(ending, 1));
+  std::size_t sent = 0;
+  REQUIRE(jobs.until([&] {
+    if (sent == 0) sent = jobs.here[0].send(to, Vector({8}).all());
+    return arrived(ending, 3, 1);
+  }));
+  ending.close();
+  REQUIRE(jobs.until([&] { return !jobs.here[0].failures.empty(); }));
+  CHECK(jobs.here[0].failures[0].peer == to);
+  CHECK(jobs.here[1].failures.empty());
+  jobs.here.send(0, 1, Vector({100}));
+}
+
+}  // namespace
+}  // namespace bufenlarge::test
