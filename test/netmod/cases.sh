@@ -167,7 +167,7 @@ locked_cases() {
         echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any default $(device_arguments p2p_random)|120"
         echo "locked/1024/$ranks|locked|$ranks|p2p_random|1024 any read $(device_arguments p2p_random)|120"
     done
-    echo "locked/256-large/2|locked|2|large|256 some read bytes=8192 rounds=1|180"
+    echo "locked/256-read/2|locked|2|p2p_random|256 some read $(device_arguments p2p_random)|180"
     echo "locked/256-doorbell/4|locked|4|p2p_random|256 some doorbell $(device_arguments p2p_random)|180"
     echo "unlockable/16/2|unlockable|2|demo|16|60"
 }

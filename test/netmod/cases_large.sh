@@ -61,15 +61,13 @@ large_cases() {
     lost_cases default three
 }
 
-# Over an RDMA device: from where it pays there, and from 16 KiB on. What goes through rings are segments that are
-# too many or too short.
+# Over an RDMA device: from where it pays there, and from 16 KiB on. large_end answers when its summary is taken already.
 device_large_cases() {
-    local setting name
+    local setting
     for setting in default read16k; do
-        echo "large/$setting/2|ways|2|large|$setting none bytes=1M rounds=1|120"
-        for name in large_types large_onesided; do echo "$name/$setting/2|ways|2|$name|$setting some|120"; done
-        for name in large_memory large_end; do echo "$name/$setting/2|ways|2|$name|$setting none|120"; done
-        echo "large_flight/$setting/2|ways|2|large_flight|$setting none|120"
+        echo "large/$setting/2|ways|2|large|$setting bytes=1M rounds=1|120"
+        echo "large_flight/$setting/2|ways|2|large_flight|$setting|120"
+        program_case large_end "$setting" 2
     done
 }
 
