@@ -67,8 +67,8 @@ device_large_cases() {
     local setting name
     for setting in default read16k; do
         echo "large/$setting/2|ways|2|large|$setting none bytes=1M rounds=1|120"
-        for name in large_types large_onesided; do echo "$name/$setting/2|ways|2|$name|$setting some|120"; done
-        for name in large_memory large_end; do echo "$name/$setting/2|ways|2|$name|$setting none|120"; done
+        echo "large_types/$setting/2|ways|2|large_types|$setting some|120"
+        for name in large_memory large_onesided large_end; do echo "$name/$setting/2|ways|2|$name|$setting none|120"; done
         echo "large_flight/$setting/2|ways|2|large_flight|$setting none|120"
     done
 }
