@@ -6,7 +6,7 @@
 #pragma once
 
 #define BUFENLARGE_KNOBS(X)                                                                           \
-  X(PHASES, phases, "512,8192",                                                                       \
+  X(PHASES, phases, "512,8256",                                                                       \
     "1 to 8 slot sizes in bytes, from 64 to 4194304, each larger than the one before, with commas",   \
     "Slot sizes of the phases a ring goes through. Every channel begins with the first; a direction " \
     "moves on when an element does not fit. Equal in all processes.")                                 \

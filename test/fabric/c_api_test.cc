@@ -242,7 +242,7 @@ TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10
   // Expect
   stats = job[0].stats(1);
   CHECK(stats.send.phase == 1);
-  CHECK(stats.send.slot_bytes == 8192);
+  CHECK(stats.send.slot_bytes == 8256);
   CHECK(stats.send.enlargements == 1);
   CHECK(stats.send.refused == 0);
   CHECK(stats.send.requests_repeated == 0);
@@ -251,8 +251,8 @@ TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10
   CHECK(stats.send.bytes_in_phase[0] == 100);
   CHECK(stats.send.bytes_in_phase[1] == 5000);
   CHECK(stats.receive.phase == 0);
-  CHECK(stats.registered_bytes == (8 + 128) * 1024);
-  CHECK(stats.registered_bytes_max == (8 + 128) * 1024);
+  CHECK(stats.registered_bytes == (8 + 132) * 1024);
+  CHECK(stats.registered_bytes_max == (8 + 132) * 1024);
   CHECK(job[1].stats(0).receive.phase == 1);
   CHECK(job[1].stats(0).receive.enlargements == 1);
   CHECK(job[1].stats(0).send.phase == 0);
@@ -260,7 +260,7 @@ TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10
   const bufenlarge_context_stats_t all = job[0].stats();
   CHECK(all.channels == 1);
   CHECK(all.channels_failed == 0);
-  CHECK(all.registered_bytes == (4 + 8 + 128) * 1024);
+  CHECK(all.registered_bytes == (4 + 8 + 132) * 1024);
   CHECK(all.registrations == 4);
   CHECK(all.deregistrations == 1);
   CHECK(std::string(all.provider) == "tcp");

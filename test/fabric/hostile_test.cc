@@ -20,7 +20,7 @@ constexpr std::uint64_t kKey = 0x0123456789abcdefu;
 
 // What rank 1 of a job of two with default settings would say.
 Hello right_hello() {
-  const PhaseTable table = two_phases();
+  const PhaseTable table = phases({{512, 16}, {8256, 16}});
   Hello hello{};
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
@@ -76,7 +76,7 @@ struct Forged {
 TEST_CASE("a right hello is accepted: the forgeries below fail for what is forged in them", "[hostile]") {
   Forged forged;
   CHECK(forged.ask(bytes_of(right_hello())).accepted);
-  const auto hello = check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(two_phases())});
+  const auto hello = check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(phases({{512, 16}, {8256, 16}}))});
   REQUIRE(hello.hello);
   CHECK(hello.hello->rank == 0);
   CHECK(hello.hello->attempt == 1);
@@ -185,13 +185,13 @@ TEST_CASE("a peer that writes what breaks the wire's rules loses its channel, an
   Forged forged;
   REQUIRE(forged.ask(bytes_of(right_hello())).accepted);
   const Hello told =
-      check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(two_phases())}).hello.value();
+      check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(phases({{512, 16}, {8256, 16}}))}).hello.value();
   const FabricPort::Region source = forged.forger.port.allocate(512);
   auto* trailer = reinterpret_cast<SlotTrailer*>(source.data() + 512 - sizeof(SlotTrailer));
   *trailer = SlotTrailer{0, 0, 0xffffffff, 77, 0, 99, commit_word(0, 0)};
   REQUIRE(forged.forger.port.write(forged.link, source, source.data(), 512, told.ring_address, told.ring_key,
                                    WriteUse::kSlots) ==
-          WriteResult::kPosted);
+          WriteResult::kCopied);
   REQUIRE(forged.until([&] { return !forged.victim.failures.empty(); }));
   CHECK(forged.victim.failures[0].status == BUFENLARGE_ERR_PROTOCOL);
   CHECK(forged.victim.messages.empty());

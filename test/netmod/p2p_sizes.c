@@ -14,7 +14,7 @@
 enum { SIZES_MAX = 512, WINDOW = 32 };
 
 static const size_t edges[] = { 72,   100,  256,   464,   488,   512,   2048,
-                                8168, 8192, 16384, 65536, 69632, 131072 };
+                                8168, 8192, 8232, 16384, 65536, 69632, 131072 };
 
 static int compare_sizes(const void *a, const void *b)
 {
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
     test_begin(argc, argv, (test_options_t) { .bytes = (size_t) 64 << 20, .seed = 1 });
     exchange_runs(0, 640);
     exchange_runs(2048 - 96, 2048 + WINDOW);
-    exchange_runs(8192 - 96, 8192 + WINDOW);
+    exchange_runs(8192 - 96, 8256 + WINDOW);
     unsigned char *out = guarded_alloc(test_options.bytes);
     unsigned char *in = guarded_alloc(test_options.bytes);
     int count = list_sizes(sizes);

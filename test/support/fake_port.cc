@@ -125,7 +125,7 @@ void FakePort::check_write(const Link& link, const Region& region, const std::by
     fabric.violations.push_back("a sequence with a write that is not the last of an answer, or none with one that is");
   const LinkState* other = link.state()->other;
   // What is rung for a mixed side depends on its slots.
-  const bool slots = use == WriteUse::kSlots || use == WriteUse::kRungSlots;
+  const bool slots = use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kRungSlots;
   if (other != nullptr && slots && other->port->arrives != Arrival::kMixed &&
       (use == WriteUse::kRungSlots) != (other->port->arrives == Arrival::kDoorbell))
     fabric.violations.push_back("slots rung for a peer that did not ask for it, or not rung for one that did");

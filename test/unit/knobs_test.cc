@@ -36,7 +36,7 @@ std::string unresolved(const Settings& changes) {
 
 TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
   const std::vector<std::pair<std::string, std::string>> rows{
-      {"PHASES", "512,8192"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
+      {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
       {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
   REQUIRE(knobs().size() == rows.size());
@@ -59,13 +59,13 @@ TEST_CASE("every default that is written down is one that may be set", "[knobs]"
   }
 }
 
-TEST_CASE("the defaults are 16 slots of 512 and of 8192 bytes: 16 and 256 KiB per peer, both directions", "[knobs][E1]") {
+TEST_CASE("the defaults are 16 slots of 512 and of 8256 bytes: 16 and 258 KiB per peer, both directions", "[knobs][E1]") {
   const ChannelSettings settings = resolved({});
   REQUIRE(settings.phases.count == 2);
   CHECK(2 * settings.phases.at(0).ring_bytes() == 16 * 1024);
-  CHECK(2 * settings.phases.at(1).ring_bytes() == 256 * 1024);
+  CHECK(2 * settings.phases.at(1).ring_bytes() == 258 * 1024);
   CHECK(settings.phases.at(0).threshold_bytes == 488);
-  CHECK(settings.phases.at(1).threshold_bytes == 8168);
+  CHECK(settings.phases.at(1).threshold_bytes == 8232);
   CHECK(settings.enlargement);
   CHECK(settings.vector_mode == VectorMode::kPartial);
   CHECK(settings.ack_timeout_us == 1'000'000);
@@ -118,15 +118,15 @@ TEST_CASE("a threshold is a percentage of a slot's payload or bytes", "[knobs][E
     return std::pair(settings.phases.at(0).threshold_bytes, settings.phases.at(1).threshold_bytes);
   };
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
-  CHECK(thresholds("100%") == Pair{488, 8168});
-  CHECK(thresholds("80%") == Pair{390, 6534});
-  CHECK(thresholds("1%") == Pair{4, 81});
-  CHECK(thresholds("50%,100%") == Pair{244, 8168});
-  CHECK(thresholds("400") == Pair{400, 8168});   // bytes given alone are those of the first phase
-  CHECK(thresholds("488") == Pair{488, 8168});
+  CHECK(thresholds("100%") == Pair{488, 8232});
+  CHECK(thresholds("80%") == Pair{390, 6585});
+  CHECK(thresholds("1%") == Pair{4, 82});
+  CHECK(thresholds("50%,100%") == Pair{244, 8232});
+  CHECK(thresholds("400") == Pair{400, 8232});   // bytes given alone are those of the first phase
+  CHECK(thresholds("488") == Pair{488, 8232});
   CHECK(thresholds("300,4000") == Pair{300, 4000});
-  CHECK(thresholds("300,50%") == Pair{300, 4084});
-  CHECK(thresholds("1") == Pair{1, 8168});
+  CHECK(thresholds("300,50%") == Pair{300, 4116});
+  CHECK(thresholds("1") == Pair{1, 8232});
   CHECK(resolved({{"PHASES", "64"}, {"THRESHOLD", "1%"}}).phases.at(0).threshold_bytes == 1);  // not 0
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("thresholds must be one or one for each phase", "[knobs][E3]") {
 TEST_CASE("a threshold must fit its slot's payload", "[knobs][E3]") {
   CHECK_THAT(unresolved({{"THRESHOLD", "489"}}),
              StartsWith("MPIR_CVAR_BUFENLARGE_THRESHOLD='489'") && Contains("512") && Contains("488"));
-  CHECK_THAT(unresolved({{"THRESHOLD", "400,8169"}}), Contains("8192") && Contains("8168"));
+  CHECK_THAT(unresolved({{"THRESHOLD", "400,8233"}}), Contains("8256") && Contains("8232"));
   CHECK_THAT(unresolved({{"PHASES", "100"}, {"THRESHOLD", "100"}}), Contains("80"));
 }
 

@@ -143,7 +143,7 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) co
 
 template <class PortT>
 void Channel<PortT>::adopt(const Hello& hello) {
-  aim_at(hello.ring_address, hello.ring_key, slot_stride(hello.slot_bytes));
+  aim_at(hello.ring_address, hello.ring_key, core_.settings.phases.at(0).stride());
   remote_.control_address = hello.control_address;
   remote_.control_key = hello.control_key;
   remote_.wants_doorbells = (hello.flags & kHelloWantsDoorbells) != 0;

@@ -222,10 +222,12 @@ bool Channel<PortT>::write_run(std::uint32_t first, std::uint32_t begin, std::ui
   const std::uint32_t stride = send_ring_.stride();
   const bool rung = remote_.wants_doorbells && to_be_rung(first, count);
   if (rung) mark_rung(first, count);
+  const bool last = producer_.staged() - producer_.posted() == count;
+  const WriteUse use = rung ? WriteUse::kRungSlots : last ? WriteUse::kSlots : WriteUse::kMoreSlots;
   const std::byte* from = send_ring_.slot(first) + begin;
   const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * remote_.stride + begin;
   switch (core_.port.write(link_, send_ring_.region(), from, std::size_t{count} * stride - begin, to,
-                           remote_.ring_key, rung ? WriteUse::kRungSlots : WriteUse::kSlots)) {
+                           remote_.ring_key, use)) {
     case WriteResult::kCopied:
       producer_.post(count);
       if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());

@@ -50,6 +50,7 @@ constexpr bool has_doorbells(Arrival arrival) {
 
 enum class WriteUse : std::uint8_t {
   kSlots,
+  kMoreSlots,  // the same; the next write of slots follows at once, so the port may hold it until then
   kRungSlots,  // the peer asked for doorbells
   kWord,       // into a control block; copied, or not changed until the peer has used it
   kData,       // between user memory: part of the answer to a read request, or unasked
@@ -64,7 +65,7 @@ enum class MemoryUse : std::uint8_t {
 };
 
 enum class WriteResult : std::uint8_t {
-  kCopied,  // taken; no completion will come
+  kCopied,  // taken; no completion will come. Slots stay as they are until the peer has granted them
   kPosted,  // taken; on_written() comes when the source memory is free
   kAgain,   // no room in the queue: try after poll()
   kFailed,  // the link is lost

@@ -17,6 +17,14 @@ namespace bufenlarge {
 struct CompletionQueue;
 class FabricPort;
 
+// One stretch of a write.
+struct WritePart {
+  const std::byte* from;
+  std::size_t bytes;
+  std::uint64_t address;  // at the peer
+};
+inline constexpr std::size_t kWritePartsMax = 4;
+
 struct Endpoint {
   // An operation's context says whose it is, and what.
   enum class Operation : std::uint8_t { kSlots, kWord, kData, kMessage, kReceive };
@@ -43,6 +51,8 @@ struct Endpoint {
   FabricPort* port = nullptr;
   CompletionQueue* queue = nullptr;  // the port's
   WordCopies words;                  // empty where the device needs none (FabricPort::bind)
+  std::array<WritePart, kWritePartsMax> held{};  // writes of slots that go with the next (tcp)
+  std::uint32_t held_count = 0;
   std::uint32_t received = 0;        // own receives used up
   std::uint32_t posted = 0;          // entries of the send queue whose completion was not read yet
   bool connecting = false;           // an own attempt, not answered

@@ -49,6 +49,7 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
                        info_->tx_attr->size + receives_, shared ? kReadsPerPortMax : 0);
   inline_bytes_ = info_->tx_attr->inject_size;
   inline_words_ = inline_bytes_ >= kWordBytes;
+  parts_max_ = std::clamp<std::size_t>(std::min(info_->tx_attr->iov_limit, info_->tx_attr->rma_iov_limit), 1, kWritePartsMax);
   regions_.fid = domain;
   regions_.virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   if (shared) post_shared_receives();
@@ -105,7 +106,7 @@ bool FabricPort::bind(Endpoint& endpoint) {
   bool ready = has_words &&
                worked("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
                worked("fi_ep_bind of the completion queue",
-                      fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV)) &&
+                      fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV | (verbs_ ? 0 : FI_SELECTIVE_COMPLETION))) &&
                (!shared_receive_ || worked("fi_ep_bind of the receive context",
                                            fi_ep_bind(fid, &shared_receive_->fid, 0))) &&
                worked("fi_enable", fi_enable(fid));
@@ -155,13 +156,43 @@ bool FabricPort::post_shared_receive(Endpoint::Tag& tag) const {
   return fi_recv(shared_receive_.get(), tag.received, kWordBytes, shared_places_.descriptor(), 0, &tag) == 0;
 }
 
+// Slots and words. Slots that do not lie next to each other go as the parts of one write: on tcp a write costs a system
+// call, whatever its parts. None has a completion: a slot is used again when the peer has granted it, and so when its
+// write has arrived; and to tell a completion costs this provider two system calls more.
+WriteResult FabricPort::write_tcp_slots(Endpoint& endpoint, const Region& region, const WritePart& part,
+                                        std::uint32_t key, WriteUse use) const {
+  std::uint32_t& count = endpoint.held_count;
+  fid_ep* fid = endpoint.fid.get();
+  if (count == 0 && use != WriteUse::kMoreSlots && part.bytes <= inline_bytes_)
+    return result_of(fi_inject_write(fid, part.from, part.bytes, 0, part.address, key), true);
+  if (count != 0 && use == WriteUse::kWord) return WriteResult::kAgain;
+  endpoint.held[count++] = part;
+  if (use == WriteUse::kMoreSlots && count < parts_max_) return WriteResult::kCopied;
+  std::array<iovec, kWritePartsMax> from;
+  std::array<fi_rma_iov, kWritePartsMax> to;
+  std::array<void*, kWritePartsMax> descriptors;
+  descriptors.fill(region.descriptor());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const WritePart& one = endpoint.held[i];
+    from[i] = {const_cast<std::byte*>(one.from), one.bytes};
+    to[i] = {one.address, one.bytes, key};
+  }
+  const fi_msg_rma message{from.data(), descriptors.data(), count, 0, to.data(), count, nullptr, 0};
+  const WriteResult result = result_of(fi_writemsg(fid, &message, 0), true);
+  count = result == WriteResult::kCopied ? 0 : count - 1;  // this one will come again
+  return result;
+}
+
 WriteResult FabricPort::write_tcp_data(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
                                        std::uint64_t address, std::uint32_t key, std::uint32_t sequence) const {
+  if (link.endpoint()->held_count != 0) return WriteResult::kAgain;
+  const iovec source{const_cast<std::byte*>(from), bytes};
+  const fi_rma_iov destination{address, bytes, key};
+  void* descriptor = region.descriptor();
   void* context = link.endpoint()->context(Endpoint::Operation::kData);
-  return result_of(sequence == 0 ? fi_write(link.fid(), from, bytes, region.descriptor(), 0, address, key, context)
-                                 : fi_writedata(link.fid(), from, bytes, region.descriptor(), sequence, 0, address,
-                                                key, context),
-                   false);
+  const fi_msg_rma message{&source, &descriptor, 1, 0, &destination, 1, context, sequence};
+  const std::uint64_t flags = sequence != 0 ? FI_COMPLETION | FI_REMOTE_CQ_DATA : FI_COMPLETION;
+  return result_of(fi_writemsg(link.fid(), &message, flags), false);
 }
 
 // After a write that is to be told of, where there is no immediate data: empty for a doorbell, else the sequence.

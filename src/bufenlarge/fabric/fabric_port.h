@@ -65,13 +65,7 @@ class FabricPort {
     if (!link) [[unlikely]] return WriteResult::kFailed;
     if (verbs_) return write_verbs(link, region, from, bytes, address, key, use, sequence);
     if (use >= WriteUse::kData) return write_tcp_data(link, region, from, bytes, address, key, sequence);
-    const bool copied = bytes <= inline_bytes_;
-    const ssize_t code =
-        copied ? fi_inject_write(link.fid(), from, bytes, 0, address, key)
-               : fi_write(link.fid(), from, bytes, region.descriptor(), 0, address, key,
-                          link.endpoint()->context(use == WriteUse::kWord ? Endpoint::Operation::kWord
-                                                                      : Endpoint::Operation::kSlots));
-    return result_of(code, copied);
+    return write_tcp_slots(*link.endpoint(), region, {from, bytes, address}, key, use);
   }
 
   // What was refused when memory was asked for last, how much there is, and what to do about it.
@@ -135,6 +129,8 @@ class FabricPort {
   [[nodiscard]] WriteResult write_tcp_data(Link& link, const Region& region, const std::byte* from,
                                            std::size_t bytes, std::uint64_t address, std::uint32_t key,
                                            std::uint32_t sequence) const;
+  [[nodiscard]] WriteResult write_tcp_slots(Endpoint& endpoint, const Region& region, const WritePart& part,
+                                            std::uint32_t key, WriteUse use) const;
   [[nodiscard]] bool post_message(Endpoint& endpoint, std::uint32_t sequence) const;
   [[nodiscard]] WriteResult write_verbs(Link& link, const Region& region, const std::byte* from,
                                         std::size_t bytes, std::uint64_t address, std::uint32_t key,
@@ -169,6 +165,7 @@ class FabricPort {
   std::string trouble_;
   std::uint64_t events_read_us_ = 0;
   std::size_t inline_bytes_ = 0;
+  std::size_t parts_max_ = 1;  // of one write; tcp
   std::uint64_t ends_by_immediate_ = 0;
   std::uint64_t ends_by_message_ = 0;
   ArrivalVerdict arrival_;

@@ -6,9 +6,9 @@
 //
 //   reported <= consumed <= reported + slots
 //
-// Grants ride on slots going the other way. When there are none, a quarter of a ring of unreported
-// slots is written to the peer's control block: a quarter, so that the sender still has slots to fill
-// while the grant travels; one, when the ring has fewer than four.
+// Grants ride on slots going the other way. When there are none, half a ring of unreported slots is
+// written to the peer's control block: the sender has the other half to fill while the grant travels, and
+// on tcp each grant costs both sides as much as a message. One slot, when the ring has fewer than four.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class RingConsumer {
   }
 
   [[nodiscard]] bool owes_grant() const {
-    const std::uint32_t enough = slots_ > 3 ? slots_ / 4 : 1;
+    const std::uint32_t enough = slots_ > 3 ? slots_ / 2 : 1;
     return consumed_ - reported_ >= enough;
   }
   void report() { reported_ = consumed_; }
