@@ -119,6 +119,7 @@ typedef struct {
     bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
+    bool own_lost;              /* a process of the own job was lost */
     int mpi_errno;              /* to be returned from progress, once */
     int progress_count;         /* of MPICH, when it was last looked at */
     unsigned rounds_empty;      /* in a row */
