@@ -113,6 +113,19 @@ function window_table(bench, title, scale, raw_from, ofi_from, ofi_to, raw_targe
     }
 }
 
+# One operation and its flush, and a window of 64 and one flush; only ch4:ofi has the same.
+function onesided_table(bench, title, scale, kind,    n, i, s, list) {
+    n = sorted_sizes(bench, list)
+    if (n == 0) return
+    print "\n" title
+    printf "%8s %10s %11s | %20s\n", "size", "ofi", "bufenlarge", "to ofi"
+    for (i = 1; i <= n; i++) {
+        s = list[i]
+        printf "%8d %10s %11s | %20s\n", s, median_text("ofi", bench, s, scale), \
+            median_text("bufenlarge", bench, s, scale), ratio_text(bench, "ofi", bench, s, kind, 1, ONESIDED)
+    }
+}
+
 function memory_row(ranks, moment,    bench) {
     bench = "private_" moment "_max"
     printf "%6d %-12s %11s %11s %11s %11s | %20s\n", ranks, moment, \
@@ -149,7 +162,7 @@ function memory_table(    n, i, list) {
 function read_foreign(    line, part, program, taken, all, share) {
     while ((getline line < foreign) > 0) {
         split(line, part, ",")
-        if (part[3] !~ /^(latency|window)$/) continue
+        if (part[3] !~ /^(latency|window|onesided)$/) continue
         taken[part[2]] += part[4] > 0 ? part[4] : 0
         all[part[2]] += part[5]
     }
@@ -190,6 +203,7 @@ END {
     RAW_BANDWIDTH = "bandwidth at least 0.95 of raw send, from 64 KiB"
     OFI_BANDWIDTH = "bandwidth above ofi"
     OFI_RATE = "message rate above ofi, 8 B"
+    ONESIDED = "one-sided: latency below ofi, bandwidth above"
     MEMORY = "private memory after MPI_Init below 6 MiB"
     print "bench,size,over,median,min,max,runs" > ratios
     write_medians()
@@ -201,6 +215,10 @@ END {
     window_table("bandwidth", "Bandwidth: window of 64, MB/s", "%.2f", 65536, 1, 4194304, \
                  RAW_BANDWIDTH, OFI_BANDWIDTH)
     window_table("message_rate", "Message rate: window of 64, messages/s", "%.0f", 0, 8, 8, "", OFI_RATE)
+    onesided_table("put_latency", "MPI_Put and flush, us", "%.2f", "below")
+    onesided_table("get_latency", "MPI_Get and flush, us", "%.2f", "below")
+    onesided_table("put_bandwidth", "64 MPI_Puts and flush, MB/s", "%.2f", "above")
+    onesided_table("get_bandwidth", "64 MPI_Gets and flush, MB/s", "%.2f", "above")
     memory_table()
     print "\nTargets reached, in sizes or numbers of ranks"
     target_line(RAW_LATENCY)
@@ -208,5 +226,6 @@ END {
     target_line(RAW_BANDWIDTH)
     target_line(OFI_BANDWIDTH)
     target_line(OFI_RATE)
+    target_line(ONESIDED)
     target_line(MEMORY)
 }

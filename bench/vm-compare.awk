@@ -86,6 +86,10 @@ END {
     table("latency_typical", "half round trip in us, the median of a run's single ones")
     table("latency", "half round trip in us, the mean of a run")
     table("bandwidth", "bandwidth in MB/s, the mean of a run")
+    table("put_latency", "MPI_Put and flush, us")
+    table("get_latency", "MPI_Get and flush, us")
+    table("put_bandwidth", "many MPI_Puts and flush, MB/s")
+    table("get_bandwidth", "many MPI_Gets and flush, MB/s")
     print ""
     while ((getline line < failures) > 0) {
         split(line, part, ",")

@@ -125,8 +125,17 @@ typedef void (*bufenlarge_read_done_fn)(void *user, uint32_t peer, void *cookie,
 /* The next bytes of a read without a destination. `data` is readable until the callback returns. */
 typedef void (*bufenlarge_piece_fn)(void *user, uint32_t peer, void *cookie, const void *data, size_t bytes);
 
+/* The end of a write: its source is the caller's again (BUFENLARGE_OK), or the peer is lost. It tells nothing of the
+ * peer's memory (BUFENLARGE_AFTER_WRITES). */
+typedef void (*bufenlarge_written_fn)(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
+
 /* What was exposed is the caller's again: the peer needs it no more (BUFENLARGE_OK), or is lost. */
 typedef void (*bufenlarge_released_fn)(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
+
+/* Something the user is to know, told once per context: memory was refused, so data goes in smaller pieces or has to
+ * wait. `message` has how much was refused, how much there is, and the limit; it is valid during the call, which may not
+ * call the library. */
+typedef void (*bufenlarge_warn_fn)(void *user, const char *message);
 
 typedef struct {
     const bufenlarge_options_t *options; /* copied; NULL means defaults */
@@ -140,6 +149,8 @@ typedef struct {
     bufenlarge_read_done_fn read_done;
     bufenlarge_piece_fn piece;
     bufenlarge_released_fn released;
+    bufenlarge_warn_fn warn; /* may be NULL */
+    bufenlarge_written_fn written; /* of those who write */
 } bufenlarge_context_config_t;
 
 /* Opens device, listener and completion queue. No connection is made. On failure *context_p is
@@ -195,6 +206,10 @@ BUFENLARGE_API int bufenlarge_context_idle(const bufenlarge_context_t *context);
  * more is sent on this channel at once, and small messages then share a write. */
 #define BUFENLARGE_CORK 2u
 
+/* The message is delivered when all that bufenlarge_channel_write() wrote before it is placed in the peer's memory. It is one
+ * element of bufenlarge_channel_element_max() at most, and is taken as a whole or not at all. */
+#define BUFENLARGE_AFTER_WRITES 4u
+
 /* Takes as much of the vector as can go now, from its start, and returns at once. *bytes_sent_p
  * (0 .. total) was copied and the memory is the caller's again. Connects on first use.
  *
@@ -236,13 +251,39 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t 
                                                            int iov_count, uint64_t bytes, unsigned flags,
                                                            void *cookie);
 
-/* Lets every peer read this memory, until bufenlarge_context_unshare(), by the name in *exposure_p (never 0); reads of it
- * go without BUFENLARGE_READ_LAST. It is registered at once, and may change at any time: when a peer reads it is the
- * upper layer's business. BUFENLARGE_ERR_MEMORY when it cannot be registered. */
+/* Shared memory, as the peers are to be told of it. */
+typedef struct {
+    uint64_t address;  /* for writes */
+    uint32_t key;
+    uint32_t exposure; /* its name for reads, never 0 */
+    uint32_t writable; /* 0: it is to be read only, since nothing on this fabric would tell that a write is placed */
+    uint32_t spare;
+} bufenlarge_shared_t;
+
+/* Lets every peer read and write this memory, until bufenlarge_context_unshare(); reads of it go without
+ * BUFENLARGE_READ_LAST. It is registered at once, and may change at any time: when a peer uses it is the upper layer's
+ * business. BUFENLARGE_ERR_MEMORY when it cannot be registered. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_share(bufenlarge_context_t *context, void *memory, size_t bytes,
-                                                            uint32_t *exposure_p);
-/* To be called when no peer has a read of it under way. */
+                                                            bufenlarge_shared_t *shared_p);
+/* To be called when no peer has a read or write of it under way. */
 BUFENLARGE_API void bufenlarge_context_unshare(bufenlarge_context_t *context, uint32_t exposure);
+
+/* ---- writing into what the peer shares --------------------------------------------------- */
+
+/* The smallest data, in bytes, for which a read, or a write without asking, of what a peer shares beats a message on this
+ * fabric; SIZE_MAX when large data is off. */
+BUFENLARGE_API size_t bufenlarge_context_shared_read_min(const bufenlarge_context_t *context);
+BUFENLARGE_API size_t bufenlarge_context_shared_write_min(const bufenlarge_context_t *context);
+
+/* Writes into what the peer shares, from `offset` on. The range is the caller's to check: beyond it the device ends the
+ * connection. Returns at once; `written` is called with `cookie` when the data may be changed again, never from within
+ * this call. BUFENLARGE_ERR_MEMORY: the data cannot be registered now, and nothing was done. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_write(bufenlarge_channel_t *channel, const bufenlarge_shared_t *to,
+                                                            uint64_t offset, const void *data, size_t bytes,
+                                                            void *cookie);
+
+/* The largest element that goes without growing the channel, now. */
+BUFENLARGE_API size_t bufenlarge_channel_element_max(const bufenlarge_channel_t *channel);
 
 /* Why the channel is lost, "" while it is not. Owned by the channel. */
 BUFENLARGE_API const char *bufenlarge_channel_error(const bufenlarge_channel_t *channel);
@@ -256,7 +297,7 @@ typedef struct {
     uint32_t enlargements;       /* completed */
     uint32_t requests_repeated;  /* acknowledgement late, torn or corrupt */
     uint32_t acks_rejected;      /* acknowledgements torn or corrupt */
-    uint32_t refused;            /* enlargements the receiver could not provide */
+    uint32_t refused;            /* enlargements that one side had no memory for; of `send` those of both sides */
     uint64_t messages;
     uint64_t bytes;              /* payload, all phases */
     uint64_t bytes_in_phase[BUFENLARGE_PHASES_MAX];
@@ -287,6 +328,8 @@ typedef struct {
     uint64_t piece_bytes;         /* of reads and answers, that went through rings */
     uint64_t reads_by_immediate;  /* whose end was learned from immediate data */
     uint64_t reads_by_message;    /* the same from a message */
+    uint64_t writes;              /* into what peers share, ended */
+    uint64_t written_bytes;       /* of these */
     uint64_t user_refused;        /* registrations of user memory that were not to be had or not worth it */
     uint64_t user_registrations;  /* of user memory, since open */
     uint64_t user_bytes;          /* of user memory registered now */

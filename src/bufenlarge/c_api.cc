@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "c_objects.h"
 #include "fabric/fabric_error.h"
@@ -71,6 +72,11 @@ void released_up(void* user, std::uint32_t peer, void* cookie, Status status) {
   context->upper.released(context->upper.user, peer, cookie, translate(status));
 }
 
+void written_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+  const auto* context = static_cast<bufenlarge_context*>(user);
+  context->upper.written(context->upper.user, peer, cookie, translate(status));
+}
+
 }  // namespace
 
 bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config,
@@ -78,12 +84,20 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
     : upper(config),
       port(provider_request(knobs, config.size)),
       context(port, knobs.settings(), config.rank, config.size, config.job_key,
-              bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up}),
+              bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up,
+                                     written_up}),
+      rendezvous(knobs.values().rendezvous),
       rendezvous_min(knobs.values().rendezvous.value_or(bufenlarge::rendezvous_min(port.info()))),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
-      address(bufenlarge::address_text(port.address())) {}
+      address(bufenlarge::address_text(port.address())) {
+  if (upper.warn == nullptr) return;
+  port.set_on_refused([this](const std::string& why) {
+    if (!std::exchange(warned, true))
+      upper.warn(upper.user, ("memory could not be registered: " + why + ". Data goes in smaller pieces, slower").c_str());
+  });
+}
 
 bufenlarge_channel* bufenlarge_context::handle(std::uint32_t peer) {
   const auto known = handles.find(peer);
@@ -247,6 +261,8 @@ bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t* handle, const 
       *bytes_sent_p = handle->context->context.send_to_self(vector, more);
       return BUFENLARGE_OK;
     }
+    if ((flags & BUFENLARGE_AFTER_WRITES) != 0)
+      return translate(handle->channel->send_after_writes(vector, *bytes_sent_p));
     const bool corked = (flags & BUFENLARGE_CORK) != 0;
     return translate(handle->channel->send(vector, more, *bytes_sent_p, corked));
   } catch (const std::exception&) {
@@ -298,9 +314,12 @@ bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t* handle, uint32
 }
 
 bufenlarge_status_t bufenlarge_context_share(bufenlarge_context_t* context, void* memory, size_t bytes,
-                                             uint32_t* exposure_p) {
+                                             bufenlarge_shared_t* shared_p) {
   try {
-    return context->context.share(memory, bytes, *exposure_p) ? BUFENLARGE_OK : BUFENLARGE_ERR_MEMORY;
+    bufenlarge::Shared shared;
+    if (!context->context.share(memory, bytes, shared)) return BUFENLARGE_ERR_MEMORY;
+    *shared_p = {shared.address, shared.key, shared.name, shared.writable ? 1u : 0u, 0};
+    return BUFENLARGE_OK;
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;
   }
@@ -308,6 +327,30 @@ bufenlarge_status_t bufenlarge_context_share(bufenlarge_context_t* context, void
 
 void bufenlarge_context_unshare(bufenlarge_context_t* context, uint32_t exposure) {
   context->context.unshare(exposure);
+}
+
+size_t bufenlarge_context_shared_read_min(const bufenlarge_context_t* context) {
+  return context->shared_min(bufenlarge::shared_read_min);
+}
+size_t bufenlarge_context_shared_write_min(const bufenlarge_context_t* context) {
+  return context->shared_min(bufenlarge::shared_write_min);
+}
+
+bufenlarge_status_t bufenlarge_channel_write(bufenlarge_channel_t* handle, const bufenlarge_shared_t* to,
+                                             uint64_t offset, const void* data, size_t bytes, void* cookie) {
+  if (handle->context->upper.written == nullptr || handle->channel == nullptr || to->writable == 0 || bytes == 0)
+    return BUFENLARGE_ERR_ARGUMENT;
+  try {
+    const Status status =
+        handle->channel->write({static_cast<const std::byte*>(data), cookie, to->address + offset, bytes, to->key});
+    return status == Status::kAgain ? BUFENLARGE_ERR_MEMORY : translate(status);
+  } catch (const std::exception&) {
+    return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
+size_t bufenlarge_channel_element_max(const bufenlarge_channel_t* handle) {
+  return handle->channel == nullptr ? SIZE_MAX : handle->channel->element_bytes_max();
 }
 
 const char* bufenlarge_channel_error(const bufenlarge_channel_t* handle) {

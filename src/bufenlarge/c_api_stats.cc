@@ -110,6 +110,8 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
   stats_p->piece_bytes = large.piece_bytes;
   stats_p->reads_by_immediate = context->port.ends_by_immediate();
   stats_p->reads_by_message = context->port.ends_by_message();
+  stats_p->writes = large.writes;
+  stats_p->written_bytes = large.written_bytes;
   stats_p->user_refused = large.refused;
   stats_p->user_registrations = users.registrations;
   stats_p->user_bytes = users.bytes;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -42,10 +43,17 @@ struct bufenlarge_context {
   // nullptr when `peer` is out of range.
   bufenlarge_channel* handle(std::uint32_t peer);
 
+  // A threshold of this fabric, unless the user has set one for all large data.
+  [[nodiscard]] std::size_t shared_min(std::size_t (*of_fabric)(const fi_info&)) const {
+    return rendezvous.value_or(of_fabric(port.info()));
+  }
+
   bufenlarge_context_config_t upper;
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   std::unordered_map<std::uint32_t, bufenlarge_channel> handles;  // of peers talked to
+  const std::optional<std::uint64_t> rendezvous;  // as set
   const std::size_t rendezvous_min;
+  bool warned = false;
   std::string provider, protocol, interface_name, address;
 };

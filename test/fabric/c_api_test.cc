@@ -19,7 +19,7 @@ void ignore_piece(void*, uint32_t, const void*, size_t, unsigned) {}
 void ignore_failure(void*, uint32_t, bufenlarge_status_t, const char*) {}
 
 bufenlarge_context_config_t config(const bufenlarge_options_t* options) {
-  return {options, 0, 2, 7, ignore_piece, ignore_failure, nullptr, nullptr, nullptr, nullptr};
+  return {options, 0, 2, 7, ignore_piece, ignore_failure, nullptr, nullptr, nullptr, nullptr, nullptr};
 }
 
 TEST_CASE("every status has its name", "[c_api]") {

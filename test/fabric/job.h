@@ -60,7 +60,7 @@ class Process {
   Process(const KnobTexts& knobs, std::uint32_t rank_in, std::uint32_t size, std::uint64_t job_key) : rank(rank_in) {
     const Options options = make_options(knobs);
     const bufenlarge_context_config_t config{options.get(), rank, size, job_key, &deliver, &failed, this,
-                                             &read_done,    &piece, &release};
+                                             &read_done,    &piece, &release, &warn};
     char message[BUFENLARGE_MESSAGE_BYTES] = "";
     bufenlarge_context_t* opened = nullptr;
     const auto status = bufenlarge_context_open(&config, &opened, message, sizeof message);
@@ -99,6 +99,7 @@ class Process {
   Bytes card = Bytes(BUFENLARGE_CARD_BYTES);
   std::map<std::uint32_t, std::vector<Bytes>> messages;  // whole ones, by peer
   std::vector<Failure> failures;
+  std::vector<std::string> warnings;
   std::vector<End> reads;
   std::vector<End> releases;
   std::map<void*, Bytes> handed_up;  // of reads without a destination, by cookie
@@ -119,6 +120,7 @@ class Process {
     static_cast<Process*>(user)->failures.push_back({peer, status, message});
   }
 
+  static void warn(void* user, const char* message) { static_cast<Process*>(user)->warnings.emplace_back(message); }
   static void read_done(void* user, uint32_t peer, void* cookie, bufenlarge_status_t status) {
     static_cast<Process*>(user)->reads.push_back({peer, cookie, status});
   }

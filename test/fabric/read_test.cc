@@ -210,8 +210,9 @@ TEST_CASE("a process reads what it exposed to itself", "[read][c_api]") {
 TEST_CASE("what is shared is read by every peer, until it is not", "[read][tcp][R1]") {
   Job job(3);
   Bytes memory = pattern(300'000, 8);
-  std::uint32_t name = 0;
-  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &name) == BUFENLARGE_OK);
+  bufenlarge_shared_t shared;
+  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
+  const std::uint32_t name = shared.exposure;
   CHECK(job[0].stats().user_bytes == memory.size());
   Vector one({300'000}, 1), two({1000}, 2);
   REQUIRE(read(job[1], 0, name, 0, one, 0) == BUFENLARGE_OK);
@@ -231,8 +232,9 @@ TEST_CASE("what is shared is read by every peer, until it is not", "[read][tcp][
 TEST_CASE("a peer that releases what is shared is refused", "[read][tcp][hostile]") {
   Job job(2);
   Bytes memory = pattern(1000, 8);
-  std::uint32_t name = 0;
-  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &name) == BUFENLARGE_OK);
+  bufenlarge_shared_t shared;
+  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
+  const std::uint32_t name = shared.exposure;
   Vector one({1000}, 1);
   REQUIRE(read(job[1], 0, name, 0, one, BUFENLARGE_READ_LAST) == BUFENLARGE_OK);
   REQUIRE(job.until([&] { return !job[0].failures.empty(); }));

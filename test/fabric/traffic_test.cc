@@ -2,6 +2,11 @@
 // Contexts of the C interface that talk to each other over libfabric's tcp provider on loopback.
 #include <catch2/catch.hpp>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "fabric/job.h"
 
 namespace bufenlarge::test {
@@ -46,6 +51,43 @@ TEST_CASE("messages of all sizes go there and back, whatever the settings", "[tr
     }
     CHECK(job[1].messages[0].size() == 30);
     CHECK(job[0].messages[1].size() == 15);
+  }
+}
+
+// While it lives, no memory of so many bytes is to be had.
+class Shortage {
+ public:
+  explicit Shortage(std::size_t bytes) {
+    REQUIRE(getrlimit(RLIMIT_AS, &before_) == 0);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit now = before_;
+    now.rlim_cur = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + bytes;
+    REQUIRE(setrlimit(RLIMIT_AS, &now) == 0);
+  }
+  Shortage(const Shortage&) = delete;
+  Shortage& operator=(const Shortage&) = delete;
+  ~Shortage() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_CASE("memory that the system refuses is told once, with what was asked for, and the data arrives", "[traffic][E7]") {
+  Job job(2, {{"PHASES", "512,4194304"}, {"SLOTS", "16,1024"}});
+  job.send(0, 1, Vector({8}));
+  {
+    const Shortage shortage(std::size_t{1} << 30);
+    for (const std::uint32_t from : {0u, 1u})
+      for (std::uint32_t n = 0; n < 3; ++n) job.send(from, 1 - from, Vector({20'000 + n, 10}, n));
+    job.settle();
+  }
+  for (const std::uint32_t rank : {0u, 1u}) {
+    REQUIRE(job[rank].warnings.size() == 1);
+    CHECK_THAT(job[rank].warnings[0], Catch::Matchers::Contains("4294967296 bytes were refused (mmap: "));
+    CHECK(job[rank].stats(1 - rank).send.phase == 0);
+    CHECK(job[rank].stats(1 - rank).send.refused == 1);
+    CHECK(job[rank].failures.empty());
   }
 }
 

@@ -65,15 +65,17 @@ growth_program='
           "got \(.totals.directions_enlarged)" end)'
 
 # judge_summary SUMMARY SETTING RANKS PROGRAM LIMIT LOG REMARK JQ_ARGUMENT...: runs the job under the
-# setting; the jq program prints what is wrong with the summary it leaves, REMARK is one about a good one.
+# setting, with $program_arguments; the jq program prints what is wrong with the summary it leaves, REMARK is one
+# about a good one.
 judge_summary() {
     local summary=$1 ranks=$3 test_program=$4 limit=$5 log=$6 remark_program=$7 words wrong
     command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
     rm -f "$summary"
     read -r -a words <<<"$(setting_environment "$2")"
     shift 7
+    # shellcheck disable=SC2086 # arguments are words
     run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
-        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed"
+        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" ${program_arguments-} "seed=$seed"
     if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
         reason=$(job_reason "$log" "$limit")
         return
@@ -92,31 +94,6 @@ case_growth() {
     judge_summary "$work/log/growth-$setting-$ranks.json" "$setting" "$ranks" "$3" "$5" "$6" \
         '.totals | "ring memory \(.ring_bytes) bytes, all large \(.ring_bytes_all_large)"' \
         --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 "$growth_program"
-}
-
-# ---- summary ------------------------------------------------------------------------------------
-
-# What the JSON summary says of the fabric, against what the fabric is: prints what is wrong.
-# shellcheck disable=SC2016 # a jq program
-summary_program='
-    (if $fabric == "rxe" then "FI_PROTO_RDMA_CM_IB_RC" else "FI_PROTO_IWARP" end) as $protocol |
-    .reports[] | "rank \(.rank): " as $who |
-    if .provider != "verbs" then $who + "provider \(.provider)"
-    elif .protocol != $protocol then $who + "protocol \(.protocol), expected \($protocol)"
-    elif .arrival != $arrival then $who + "arrival \(.arrival), expected \($arrival)"
-    elif (.arrival_reason | length) == 0 then $who + "no reason for the arrival mode"
-    elif ([.channels[] | select(.send.messages > 0)] | length) == 0 then $who + "no channel was used"
-    elif .peer_memory.send_queue_bytes == 0 then $who + "no size of the send queue"
-    else empty end'
-
-# case_summary: ARGUMENTS is the setting (E15).
-case_summary() {
-    local setting=$4 arrival=mixed
-    [ "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" = rxe ] || arrival=polled # what auto comes to
-    case $setting in doorbell | polled) arrival=$setting ;; esac
-    judge_summary "$work/log/summary-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' \
-        --arg fabric "$RDMA_VM_FABRIC" --arg arrival "$arrival" "$summary_program"
 }
 
 # ---- large messages -----------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154 # variables shared with run
 
 programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
-    collectives_v collectives_neighbor onesided onesided_atomic threads starve partitioned comms)
+    collectives_v collectives_neighbor onesided onesided_atomic oneside_puts threads starve partitioned comms)
 settings=(default slots100 three off one-slot whole threshold shm mixed read)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
@@ -23,6 +23,7 @@ setting_environment() {
         doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell" ;;
         polled) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=polled" ;;
         read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
+        read16k) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=16384" ;;
         read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
         read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
         # The smallest slots there are: headers in pieces, one segment in a request.
@@ -90,6 +91,7 @@ quick_cases() {
     program_case stream default 4
     program_case threads one-slot 2
     program_case onesided one-slot 3
+    for setting in slots100 off one-slot threshold; do program_case oneside_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
 }
@@ -151,26 +153,41 @@ device_arguments() {
         threads) echo "bytes=20000 rounds=3" ;;
         starve) echo "bytes=1M rounds=1" ;;
         stream) echo "bytes=64K rounds=4" ;;
+        oneside_puts) echo rounds=1 ;;
     esac
 }
 
 device_case() { program_case "$1" "$2" "$3" "$(device_arguments "$1")"; }
 
-device_cases() {
-    local name setting ranks
-    for setting in default three; do
-        for ranks in 2 4; do
-            for name in "${programs[@]}"; do device_case "$name" "$setting" "$ranks"; done
-        done
+# Less memory to lock than the rings would take, then next to none.
+locked_cases() {
+    local ranks
+    for ranks in 2 4; do
+        echo "locked/256/$ranks|locked|$ranks|p2p_random|256 some default $(device_arguments p2p_random)|120"
+        echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any default $(device_arguments p2p_random)|120"
+        echo "locked/1024/$ranks|locked|$ranks|p2p_random|1024 any read $(device_arguments p2p_random)|120"
     done
-    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided threads starve; do
+    echo "locked/256-large/2|locked|2|large|256 some read bytes=8192 rounds=1|180"
+    echo "locked/256-doorbell/4|locked|4|p2p_random|256 some doorbell $(device_arguments p2p_random)|180"
+    echo "unlockable/16/2|unlockable|2|demo|16|60"
+}
+
+# With 2 ranks the programs run across two guests (hosts_cases).
+device_cases() {
+    local name setting
+    for setting in default three; do
+        for name in "${programs[@]}"; do device_case "$name" "$setting" 4; done
+    done
+    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided oneside_puts threads starve; do
         device_case "$name" doorbell 4
     done
     device_case p2p_random three-doorbell 4
-    for name in p2p_sizes p2p_random datatypes onesided; do
+    for name in p2p_sizes p2p_random datatypes onesided oneside_puts; do
         device_case "$name" polled 4
     done
     device_case p2p_random one-slot 4
+    locked_cases
+    device_large_cases
     echo "growth/default/4|growth|4|oneside_grow|default 0:3|120"
     echo "growth/doorbell/4|growth|4|oneside_grow|doorbell 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
@@ -240,7 +257,7 @@ END
 }
 
 netmod_cases() {
-    local knob
+    local knob what
     growth_cases
     while IFS= read -r knob; do
         # A name without what separates names.
@@ -253,6 +270,11 @@ netmod_cases() {
     echo "mangled/error|mangled|2|mangled|error it sent an eager message with an unknown error|60"
     echo "mangled/pieces-error|mangled|2|mangled|large-error it sent an eager message with an unknown error|60"
     echo "mangled/pieces-size|mangled|2|mangled|large-size it sent an eager message that is too large|60"
+    for what in "offset it sent a one-sided operation beyond a window" "window it sent a one-sided operation beyond a window" \
+        "cut it sent a one-sided operation that is cut off" "get it asked for more than an answer holds" \
+        "number it told of Puts that it was not asked for" "id it answered a Get that was not asked for"; do
+        echo "mangled/oneside-${what%% *}|mangled|2|mangled_oneside|$what|60"
+    done
     echo "stranger/tcp|stranger|4|p2p_random|stranger default|120"
     echo "stranger/fabric|stranger|4|p2p_random|stranger_fabric default|120"
     echo "stranger/fabric-one-slot|stranger|4|p2p_random|stranger_fabric one-slot|120"

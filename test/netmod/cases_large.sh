@@ -11,7 +11,7 @@ read_cases() {
     for name in "${programs[@]}"; do
         program_case "$name" read 4
     done
-    for name in p2p_sizes p2p_random p2p_modes datatypes onesided; do
+    for name in p2p_sizes p2p_random p2p_modes datatypes onesided oneside_puts; do
         program_case "$name" read-three 4
         program_case "$name" read-one-slot 3
         program_case "$name" read-slots64 3
@@ -21,7 +21,7 @@ read_cases() {
     done
     program_case p2p_random read-whole 4
     program_case large read-whole 2
-    for name in p2p_sizes p2p_random datatypes collectives onesided starve; do
+    for name in p2p_sizes p2p_random datatypes collectives onesided oneside_puts starve; do
         program_case "$name" copied 4
     done
 }
@@ -61,6 +61,18 @@ large_cases() {
     lost_cases default three
 }
 
+# Over an RDMA device: from where it pays there, and from 16 KiB on. What goes through rings are segments that are
+# too many or too short.
+device_large_cases() {
+    local setting name
+    for setting in default read16k; do
+        echo "large/$setting/2|ways|2|large|$setting none bytes=1M rounds=1|120"
+        for name in large_types large_onesided; do echo "$name/$setting/2|ways|2|$name|$setting some|120"; done
+        for name in large_memory large_end; do echo "$name/$setting/2|ways|2|$name|$setting none|120"; done
+        echo "large_flight/$setting/2|ways|2|large_flight|$setting none|120"
+    done
+}
+
 # What --full has besides.
 larger_cases() {
     local name
@@ -68,10 +80,9 @@ larger_cases() {
         program_case "$name" three 2
         program_case "$name" one-slot 3
         program_case "$name" mixed 4
+        program_case "$name" shm 4
         program_case "$name" default 8
     done
-    # Not the two that ask for the count of a truncated message, which MPICH's shared memory does not give.
-    for name in large_memory large_onesided large_end; do program_case "$name" shm 4; done
     program_case large megabytes 4 "bytes=64M rounds=2"
     program_case large_flight megabytes 2 "bytes=256M rounds=2"
 }

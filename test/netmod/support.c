@@ -202,3 +202,30 @@ void test_expect_status(const char *file, int line, const MPI_Status *status, in
         test_fail(file, line, "status: expected source %d tag %d bytes %zu, got %d %d %d", source,
                   tag, bytes, status->MPI_SOURCE, status->MPI_TAG, count);
 }
+
+int test_shares_memory(int rank)
+{
+    MPI_Comm node;
+    MPI_Group here, all;
+    int there;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_group(node, &here);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_translate_ranks(all, 1, &rank, here, &there);
+    MPI_Group_free(&all);
+    MPI_Group_free(&here);
+    MPI_Comm_free(&node);
+    return there != MPI_UNDEFINED;
+}
+
+/* Not the count of what came through shared memory: MPICH sets it when the last part has been unpacked, and unpacks
+ * none of a message that is too long (MPIDIG_recv_copy_seg in mpidig_recv_utils.h of 4.0.2). */
+void test_expect_truncated(const char *file, int line, const MPI_Status *status, int source, int tag,
+                           size_t room)
+{
+    if (!test_shares_memory(source))
+        test_expect_status(file, line, status, source, tag, room);
+    else if (status->MPI_SOURCE != source || status->MPI_TAG != tag)
+        test_fail(file, line, "status: expected source %d tag %d, got %d %d", source, tag, status->MPI_SOURCE,
+                  status->MPI_TAG);
+}

@@ -27,6 +27,9 @@ extern test_options_t test_options;
 extern int test_rank;
 extern int test_size;
 
+/* Whether messages from that rank come through memory that both share. Collective. */
+int test_shares_memory(int rank);
+
 /* Starts MPI and takes the arguments; an unknown one ends the job with an error. */
 void test_begin(int argc, char **argv, test_options_t defaults);
 void test_begin_threads(int argc, char **argv, test_options_t defaults, int thread_level);
@@ -69,5 +72,11 @@ void test_expect_status(const char *file, int line, const MPI_Status *status, in
                         size_t bytes);
 #define EXPECT_STATUS(status, source, tag, bytes)                                                 \
     test_expect_status(__FILE__, __LINE__, status, source, tag, bytes)
+
+/* The same of a receive that had room for less than came. */
+void test_expect_truncated(const char *file, int line, const MPI_Status *status, int source, int tag,
+                           size_t room);
+#define EXPECT_TRUNCATED(status, source, tag, room)                                               \
+    test_expect_truncated(__FILE__, __LINE__, status, source, tag, room)
 
 #endif

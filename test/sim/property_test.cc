@@ -64,9 +64,9 @@ TEST_CASE("attempts that cross or fail end in one connection", "[sim]") {
         BUFENLARGE_COUNT(accepts_lost), BUFENLARGE_COUNT(requests_closed), BUFENLARGE_COUNT(rejections)});
 }
 
-TEST_CASE("a ring that cannot be had is refused and the data goes in pieces", "[sim][E7]") {
+TEST_CASE("a ring that cannot be had, of receiver or sender, is done without and the data goes in pieces", "[sim][E7][E9]") {
   hold(SimKind::kMemory, 300,
-       {BUFENLARGE_COUNT(refusals), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(enlargements)});
+       {BUFENLARGE_COUNT(refusals), BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(enlargements)});
 }
 
 TEST_CASE("only a direction with an element that does not fit grows", "[sim][E3][E4][E5][E9][E10][E11]") {
@@ -94,6 +94,13 @@ TEST_CASE("rings of one slot and slots of the smallest size lose nothing", "[sim
 TEST_CASE("what was written before a process closed its context arrives", "[sim]") {
   hold(SimKind::kLeave, 200,
        {BUFENLARGE_COUNT(messages), BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(doorbells_after_loss)});
+}
+
+TEST_CASE("what is written unasked is there before the message after it", "[sim][write]") {
+  hold(SimKind::kWrites, 400,
+       {BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(bytes_written), BUFENLARGE_COUNT(data_writes),
+        BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(mixed_rung), BUFENLARGE_COUNT(enlargements),
+        BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(agains)});
 }
 
 TEST_CASE("what is read is what was exposed, and memory changes hands when it is told", "[sim][R1][R2][R3][R4]") {

@@ -49,9 +49,6 @@ class Draw {
   void messages();
   [[nodiscard]] std::uint32_t element_bytes(bool may_grow);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> chunks(bool may_grow);
-  [[nodiscard]] bool poor(std::uint32_t rank) const {
-    return rank < config_.block_bytes_max.size() && config_.block_bytes_max[rank] != 0;
-  }
 
   SimRandom random_;
   SimConfig config_;
@@ -165,7 +162,10 @@ void Draw::memory() {
   if (is(SimKind::kMixed) && random_.chance(700)) return;
   for (std::uint32_t rank = 0; rank < config_.peers; ++rank) {
     const bool is_poor = table.count > 1 && random_.chance(400);
-    const std::size_t enough = std::max<std::size_t>(table.at(0).ring_bytes(), 4096);
+    // Small slots, as many as the peer's ring has.
+    std::size_t enough = std::max<std::size_t>(table.at(0).ring_bytes(), 4096);
+    for (std::uint8_t i = 1; i < table.count; ++i)
+      enough = std::max<std::size_t>(enough, std::size_t{table.at(0).stride()} * table.at(i).slots);
     config_.block_bytes_max.push_back(is_poor ? enough : 0);
   }
 }
@@ -218,8 +218,7 @@ void Draw::messages() {
   // Which directions may need larger rings: so that others are seen to stay small.
   std::vector<bool> grows(config_.peers * config_.peers);
   for (std::size_t i = 0; i < grows.size(); ++i)
-    grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400) &&
-               !poor(static_cast<std::uint32_t>(i / config_.peers));
+    grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400);
   if (is(SimKind::kStall)) grows[1] = true;
   const std::uint32_t count = random_.between(10, is(SimKind::kTight) ? 60 : is(SimKind::kReads) ? 20 : 120);
   const std::uint32_t spread_us = one_of({0, 100, 3000});
@@ -262,6 +261,7 @@ const char* arrival_name(Arrival arrival) {
 SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   SimConfig config = Draw(seed, kind).make(seed);
   draw_reads(config, kind);
+  draw_writes(config, kind);
   return config;
 }
 

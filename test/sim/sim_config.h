@@ -39,6 +39,15 @@ struct SimReadPlan {
   bool by_flag = true;    // the last part releases it; else a request of its own
 };
 
+// Memory that one process shares and another writes, with a message after it.
+struct SimWritePlan {
+  std::uint32_t writer = 0;
+  std::uint32_t target = 0;
+  std::uint64_t start_us = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t after_bytes = 0;  // of the message
+};
+
 struct SimDeath {
   std::uint32_t rank = 0;
   std::uint64_t at_us = 0;
@@ -58,6 +67,7 @@ struct SimConfig {
   bool virtual_addresses = false;
   std::vector<SimMessagePlan> plan;
   std::vector<SimReadPlan> reads;
+  std::vector<SimWritePlan> writes;
   std::uint32_t answers_max = 0;               // messages sent from inside of the deliver callback
   std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register in one piece
   std::optional<SimDeath> death;
@@ -81,11 +91,14 @@ enum class SimKind : std::uint8_t {
   kTight,        // one slot, smallest slots
   kLeave,        // processes close one after the other
   kReads,        // large data above all
+  kWrites,       // writes into shared memory above all
 };
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
 // The large data of a world that has all the rest (sim_config_reads.cc).
 void draw_reads(SimConfig& config, SimKind kind);
+// What is written unasked (sim_config_writes.cc).
+void draw_writes(SimConfig& config, SimKind kind);
 
 // As stories name it: ordered, unordered, doorbell, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);

@@ -23,7 +23,6 @@ class Reads {
     std::uint32_t bytes = 0;
     for (std::uint32_t i = 0; i < count && bytes < kBytes; ++i) {
       SimReadPlan plan = one();
-      if (poor(plan.source)) continue;  // it could not grow its ring for pieces
       plan.start_us = random_.below(spread_us + 1);
       for (const std::uint32_t size : plan.segments) bytes += size;
       config_.reads.push_back(std::move(plan));
@@ -36,9 +35,6 @@ class Reads {
 
   std::uint32_t one_of(std::initializer_list<std::uint32_t> values) {
     return values.begin()[random_.below(static_cast<std::uint32_t>(values.size()))];
-  }
-  [[nodiscard]] bool poor(std::uint32_t rank) const {
-    return rank < config_.block_bytes_max.size() && config_.block_bytes_max[rank] != 0;
   }
 
   std::vector<std::uint32_t> cut(std::uint32_t bytes) {

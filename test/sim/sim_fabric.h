@@ -68,6 +68,7 @@ struct SimFabric {
   // As iWARP: the writes of a link are placed in any order until a doorbell behind them is rung, but
   // those to the same bytes, and those of one kind of word, in posting order.
   bool any_order = false;
+  bool writes = false;  // small slots may be rung for, behind unasked writes
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;  // completions and doorbells that one poll reads
   std::uint32_t receives = 0;         // posted for doorbells, per endpoint: the slots of the largest ring

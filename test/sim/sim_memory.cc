@@ -4,7 +4,7 @@
 namespace bufenlarge::sim {
 
 bool SimMemory::refused(std::size_t bytes) {
-  if (block_bytes_max_ != 0 && bytes > block_bytes_max_) return true;
+  if (block_bytes_max_ != 0 && bytes > block_bytes_max_) return refused_last_ = true;
   // Never twice in a row: who then takes a ring as large as the one just given back gets it.
   const bool by_chance = bytes > safe_bytes_ && fabric_.random.chance(fabric_.faults.allocation_fails);
   refused_last_ = by_chance && !refused_last_;

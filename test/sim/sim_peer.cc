@@ -43,7 +43,7 @@ SimPeer::SimPeer(World& world, std::uint32_t rank)
   if (rank < config.block_bytes_max.size()) port_.memory().set_block_bytes_max(config.block_bytes_max[rank]);
   world.fabric.ports.push_back(&port_);
   context_ = std::make_unique<Context>(port_, config.channel, rank, config.peers, kJobKey,
-                                       UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up});
+                                       UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up, written_up});
   context_->set_cards(cards(config.peers));
 }
 
@@ -67,6 +67,16 @@ void SimPeer::put(std::uint32_t to, std::vector<std::vector<std::uint32_t>> chun
   ++world_.fabric.totals.messages;
   world_.fabric.totals.bytes += bytes;
   world_.fabric.moved = true;
+}
+
+void SimPeer::put_after_writes(std::uint32_t to, std::uint32_t bytes, SimWrite* write) {
+  put(to, {{bytes}});
+  SimFlow& flow = flow_to(to);
+  if (flow.abandoned) return;
+  auto message = std::make_shared<SimMessage>(*flow.to_send.back());
+  message->write = write;
+  flow.to_send.back() = message;
+  flow.expected.back() = message;
 }
 
 // The phase that plan_vector() asks for, said in another way.
@@ -110,7 +120,9 @@ bool SimPeer::send_chunk(SimFlow& flow, std::uint32_t to) {
   Channel& channel = *context_->channel(to);
   const bool was_steady = channel.enlarge_sender().steady();
   std::size_t sent = 0;
-  const Status status = channel.send(vector, flow.chunk + 1 < message->chunks.size(), sent);
+  const Status status = message->write != nullptr ? channel.send_after_writes(vector, sent)
+                                                  : channel.send(vector, flow.chunk + 1 < message->chunks.size(), sent);
+  if (message->write != nullptr && sent != 0 && sent != left) violate("a message after writes was taken in part");
   if (!send_result_fits(channel, status, sent, was_steady)) return false;
   if (sent != 0) world_.fabric.moved = true;
   flow.sent += sent;
@@ -158,6 +170,12 @@ void SimPeer::released_up(void* user, std::uint32_t peer, void* cookie, Status s
   self.world_.beside(self.rank_);
 }
 
+void SimPeer::written_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+  auto& self = *static_cast<SimPeer*>(user);
+  self.world_.writes->written(self.rank_, peer, *static_cast<SimWrite*>(cookie), status, self.world_.gone[peer]);
+  self.world_.beside(self.rank_);
+}
+
 void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t bytes, unsigned marks) {
   SimFabric& fabric = world_.fabric;
   SimFlow& flow = flow_from(peer);
@@ -183,6 +201,7 @@ void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t byt
     flow.arrived = 0;
     flow.expected.pop_front();
     flow.delivered_us = fabric.clock.now_us();
+    if (message->write != nullptr) world_.writes->arrived(*message->write);
     answer();
   }
   world_.beside(rank_);

@@ -19,6 +19,7 @@
 #include "sim/sim_config.h"
 #include "sim/sim_port.h"
 #include "sim/sim_reads.h"
+#include "sim/sim_writes.h"
 
 namespace bufenlarge {
 
@@ -32,6 +33,7 @@ struct SimMessage {
   std::uint32_t number;
   std::vector<std::vector<std::uint32_t>> chunks;
   std::vector<std::byte> bytes;
+  SimWrite* write = nullptr;  // it is to be delivered after this one
 };
 
 // One direction between two processes.
@@ -70,6 +72,7 @@ class SimPeer {
     std::uint32_t messages = 0;
     std::vector<bool> gone;  // by rank: died, or closed its context
     SimReads* reads = nullptr;
+    SimWrites* writes = nullptr;
   };
 
   SimPeer(World& world, std::uint32_t rank);
@@ -84,6 +87,13 @@ class SimPeer {
     return context_->channel(to)->expose(segments, read, name);
   }
   [[nodiscard]] Status read(std::uint32_t of, const ReadOrder& order) { return context_->channel(of)->read(order); }
+  [[nodiscard]] Status write(std::uint32_t to, const WriteOrder& order) { return context_->channel(to)->write(order); }
+  [[nodiscard]] bool share(std::vector<std::byte>& memory, Shared& shared) {
+    return context_->share(memory.data(), memory.size(), shared);
+  }
+  void unshare(const Shared& shared) { context_->unshare(shared.name); }
+  // A message of one element behind all that was written to that process so far.
+  void put_after_writes(std::uint32_t to, std::uint32_t bytes, SimWrite* write);
   void die();
   void leave();
 
@@ -115,6 +125,7 @@ class SimPeer {
   static void read_done_up(void* user, std::uint32_t peer, void* cookie, Status status);
   static void piece_up(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes);
   static void released_up(void* user, std::uint32_t peer, void* cookie, Status status);
+  static void written_up(void* user, std::uint32_t peer, void* cookie, Status status);
   void deliver(std::uint32_t peer, const std::byte* data, std::size_t bytes, unsigned marks);
   void failed(std::uint32_t peer, Status status, const char* message);
   void answer();

@@ -60,6 +60,10 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
   if ((sequence != 0) != (use == WriteUse::kLastData)) fabric_.violate(who + "sequence and use do not agree");
   if (kind == WriteKind::kData) {
+    if (other_->port_.memory().shared(key)) {
+      if (sequence != 0) fabric_.violate(who + "an unasked write that ends an answer");
+      return;
+    }
     const std::string wrong = rules_.check_data(key, address, data.size(), sequence);
     if (!wrong.empty()) fabric_.violate(who + wrong);
     return;
@@ -72,7 +76,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
     fabric_.violate(who + (rung ? "rung without being asked" : "not rung"));
   if (asked == Arrival::kMixed) ++(rung ? fabric_.totals.mixed_rung : fabric_.totals.mixed_checked);
   const RingConsumer* reader = other_->open() ? fabric_.consumer_of(other_->rank_, rank_) : nullptr;
-  const std::string broken = rules_.check_slots(key, address, data, rung, asked, reader);
+  const std::string broken = rules_.check_slots(key, address, data, rung, asked, reader, fabric_.writes);
   if (!broken.empty()) fabric_.violate(who + broken);
   other_->rules_.asked(rules_.requests());
   fabric_.totals.read_pieces += rules_.pieces();

@@ -74,7 +74,7 @@ bool check_holds(std::span<const std::byte> slot) {
 }  // namespace
 
 std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data, bool rung,
-                                  Arrival asked, const RingConsumer* reader) {
+                                  Arrival asked, const RingConsumer* reader, bool may_ring) {
   if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
     const EnlargeAck ack = promised_->ack;
     ring_ = {ack.ring_address, ack.base, ack.ring_key, slot_stride(ack.slot_bytes), ack.slots, ack.epoch};
@@ -105,7 +105,7 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     if (needs_check && !check_holds(slot))
       return "the check of position " + std::to_string(next_ - 1) + " does not hold";
   }
-  if (asked == Arrival::kMixed && rung != large)
+  if (asked == Arrival::kMixed && rung != large && !(rung && may_ring))
     return rung ? "a write of small slots alone was rung for" : "a write with a larger slot was not rung for";
   return "";
 }

@@ -34,10 +34,10 @@ class SimRules {
   [[nodiscard]] WriteKind kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
   // Looks at a write of slots, with a doorbell behind it or not, when it is posted. "" or the rule it
-  // breaks. `asked` is how the reader learns of slots; `reader` may be nullptr.
+  // breaks. `asked` is how the reader learns of slots; `reader` may be nullptr; `may_ring`: for small slots, too.
   [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
                                         std::span<const std::byte> data, bool rung,
-                                        Arrival asked, const RingConsumer* reader);
+                                        Arrival asked, const RingConsumer* reader, bool may_ring);
 
   // The same of a write of data: it answers the oldest request that is not answered, at the next of its bytes;
   // only pieces may wait meanwhile.

@@ -11,12 +11,12 @@ namespace bufenlarge::sim {
   X(seeds)                                                                                                 \
   X(steps) X(virtual_ms) X(messages) X(bytes) X(pieces_delivered) X(answers_inside) X(slot_writes)         \
       X(slots_written) X(torn_writes) X(rereads) X(agains) X(grant_words) X(repeat_words) X(enlargements)  \
-          X(refusals) X(acks) X(acks_torn) X(acks_late) X(acks_corrupted) X(acks_lost) X(acks_part_lost)   \
+          X(refusals) X(narrow) X(acks) X(acks_torn) X(acks_late) X(acks_corrupted) X(acks_lost) X(acks_part_lost)   \
               X(acks_changed) X(repeats) X(acks_rejected) X(doorbells) X(doorbells_after_loss)             \
                   X(mixed_checked) X(mixed_rung)                                                           \
                   X(overtakes) X(connections) X(crossings) X(connects_refused) X(attempts_lost)            \
                   X(accepts_lost) X(rejections) X(strangers) X(requests_closed) X(allocation_failures)     \
-                      X(registrations_refused) X(data_writes) X(ends) X(exposures) X(reads) X(reads_lost) X(bytes_read) X(pieces_handed_up)           \
+                      X(registrations_refused) X(data_writes) X(writes) X(writes_lost) X(bytes_written) X(ends) X(exposures) X(reads) X(reads_lost) X(bytes_read) X(pieces_handed_up)           \
                       X(read_pieces) X(pauses) X(deaths) X(failures_told)
 
 struct SimTotals {

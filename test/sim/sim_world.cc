@@ -30,12 +30,17 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
               std::vector<bool>(config.peers)},
       reads_(fabric_, config_, [this](std::uint32_t rank) {
         return rank < peers_.size() && peers_[rank]->alive() ? peers_[rank].get() : nullptr;
+      }),
+      writes_(fabric_, config_, [this](std::uint32_t rank) {
+        return rank < peers_.size() && peers_[rank]->alive() ? peers_[rank].get() : nullptr;
       }) {
   shared_.reads = &reads_;
+  shared_.writes = &writes_;
   strangers_left_ = config.strangers;
   fabric_.arrival = config.arrival;
   fabric_.arrival_odd = config.arrival_odd;
   fabric_.any_order = config.any_order;
+  fabric_.writes = !config.writes.empty();
   fabric_.inline_bytes = config.inline_bytes;
   fabric_.poll_entries_max = config.poll_entries_max;
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
@@ -76,6 +81,7 @@ void SimWorld::step() {
   fabric_.clock.advance(config_.in_turn ? 1 : fabric_.random.below(4));
   put_due_messages();
   reads_.put_due();
+  writes_.put_due();
   if (strangers_left_ != 0 && fabric_.random.chance(20)) knock();
   die_if_due();
   for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
@@ -109,7 +115,7 @@ std::uint64_t SimWorld::next_due_us() const {
     if (peer->paused_until_us() > fabric_.clock.now_us()) due = std::min(due, peer->paused_until_us());
   }
   if (put_ < config_.plan.size()) due = std::min(due, config_.start_us + config_.plan[put_].start_us);
-  due = std::min(due, reads_.next_put_us());
+  due = std::min({due, reads_.next_put_us(), writes_.next_put_us()});
   if (config_.death && !dead_) due = std::min(due, config_.start_us + config_.death->at_us);
   return due;
 }
@@ -144,7 +150,7 @@ void SimWorld::die_if_due() {
 // A process leaves when it has got everything and everything it sent is on its way: nobody may miss
 // anything for that.
 void SimWorld::leave_if_done() {
-  if (put_ < config_.plan.size() || !reads_.all_put()) return;
+  if (put_ < config_.plan.size() || !reads_.all_put() || !writes_.all_put()) return;
   for (const auto& peer : peers_) {
     if (!peer->alive() || !peer->context()->idle()) continue;
     const bool busy = std::any_of(flows_.begin(), flows_.end(), [&](const auto& entry) {
@@ -152,7 +158,7 @@ void SimWorld::leave_if_done() {
       return (way.first == peer->rank() && !flow.to_send.empty()) ||
              (way.second == peer->rank() && !flow.expected.empty());
     });
-    if (!busy && reads_.done_of(peer->rank())) peer->leave();
+    if (!busy && reads_.done_of(peer->rank()) && writes_.done_of(peer->rank())) peer->leave();
   }
 }
 
@@ -183,7 +189,7 @@ bool SimWorld::quiet() const {
 }
 
 bool SimWorld::drained() const {
-  if (put_ < config_.plan.size() || (config_.death && !dead_) || !reads_.done()) return false;
+  if (put_ < config_.plan.size() || (config_.death && !dead_) || !reads_.done() || !writes_.done()) return false;
   const bool delivered =
       std::all_of(flows_.begin(), flows_.end(), [](const auto& entry) { return entry.second.done(); });
   if (!delivered) return false;
@@ -228,6 +234,7 @@ void SimWorld::close() {
   }
   check_closed();
   reads_.check_end();
+  writes_.check_end();
 }
 
 }  // namespace bufenlarge::sim

@@ -52,6 +52,7 @@ class SimWorld {
   // ---- sim_checks.cc
   void check_end();
   void check_channel(const SimPeer& peer, std::uint32_t other);
+  [[nodiscard]] static bool narrow(const SimPeer::Channel& from, const SimPeer::Channel& to);
   [[nodiscard]] bool grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool pieces) const;
   void check_direction(const SimPeer& sender, const SimPeer& receiver);
   void check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow);
@@ -69,7 +70,8 @@ class SimWorld {
   SimFabric fabric_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
   SimPeer::World shared_;
-  SimReads reads_;  // whose memory links may still read when they close
+  SimReads reads_;
+  SimWrites writes_;  // whose memory links may still read when they close
   std::vector<std::unique_ptr<SimPeer>> peers_;
   std::size_t put_ = 0;  // messages of the plan
   std::uint64_t leap_us_ = 0;

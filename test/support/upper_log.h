@@ -26,7 +26,7 @@ class UpperLog {
     std::string text;
   };
 
-  // The end of a read or of an exposure.
+  // The end of a read, a write or of an exposure.
   struct End {
     std::uint32_t peer;
     void* cookie;
@@ -37,7 +37,7 @@ class UpperLog {
   UpperLog(const UpperLog&) = delete;
   UpperLog& operator=(const UpperLog&) = delete;
 
-  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this, &read_done, &read_piece, &release}; }
+  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this, &read_done, &read_piece, &release, &write_end}; }
 
   // The pieces that came since the last call.
   [[nodiscard]] std::vector<Piece> take() { return std::exchange(pieces, {}); }
@@ -47,6 +47,7 @@ class UpperLog {
   std::vector<Failure> failures;
   std::vector<End> reads;
   std::vector<End> releases;
+  std::vector<End> writes;
   std::map<void*, Bytes> handed_up;  // of reads without a destination, by cookie
   std::function<void(const Piece&)> on_piece;
   std::function<void(const End&)> on_read;
@@ -79,6 +80,9 @@ class UpperLog {
     auto* self = static_cast<UpperLog*>(user);
     self->releases.push_back({peer, cookie, status});
     if (self->on_release) self->on_release({peer, cookie, status});
+  }
+  static void write_end(void* user, std::uint32_t peer, void* cookie, Status status) {
+    static_cast<UpperLog*>(user)->writes.push_back({peer, cookie, status});
   }
   static void failed(void* user, std::uint32_t peer, Status status, const char* message) {
     auto* self = static_cast<UpperLog*>(user);

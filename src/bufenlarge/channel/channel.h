@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,15 @@ class Channel {
   // Reads what the peer has exposed; `read_done` tells the end.
   [[nodiscard]] Status read(const ReadOrder& order);
 
+  // Writes into what the peer shares; `written` tells when the source is free. kAgain when the source cannot be
+  // registered now: nothing is done then.
+  [[nodiscard]] Status write(const WriteOrder& order);
+  // A message that is delivered when all that was written before it is placed. It is for one slot
+  // (element_bytes_max), and is taken as a whole or not at all.
+  [[nodiscard]] Status send_after_writes(std::span<const iovec> vector, std::size_t& sent);
+  // The largest element that can be sent without growing.
+  [[nodiscard]] std::uint32_t element_bytes_max() const { return send_geometry().threshold_bytes; }
+
   // Reads arrived slots, a ring full at most; returns how many.
   unsigned receive();
 
@@ -90,6 +100,7 @@ class Channel {
   void set_rung_listed(bool listed) { rung_listed_ = listed; }
   [[nodiscard]] bool rung() const { return doorbells_ != 0 && connected(); }
 
+  [[nodiscard]] Core& core() { return core_; }
   [[nodiscard]] std::uint32_t peer() const { return peer_; }
   [[nodiscard]] bool failed() const { return failure_ != Status::kOk; }
   [[nodiscard]] Status failure() const { return failure_; }
@@ -114,9 +125,10 @@ class Channel {
 
   // The peer's memory this side may write.
   struct Remote {
-    std::uint64_t ring_address = 0;
+    std::uint64_t ring_address = 0;  // where slot 0 would begin if it were as long as an own slot
     std::uint64_t control_address = 0;
     std::uint32_t ring_key = 0;
+    std::uint32_t stride = 0;        // of the ring
     std::uint32_t control_key = 0;
     bool wants_checks = false;
     bool wants_doorbells = false;
@@ -155,7 +167,9 @@ class Channel {
   void swap_send_ring(std::uint64_t now_us);
   void swap_receive_ring();
   void serve_repeat_word();
-  [[nodiscard]] bool provision(Ring& ring, std::uint8_t phase);
+  [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
+  void aim_at(std::uint64_t ring_address, std::uint32_t ring_key, std::uint32_t stride);
+  [[nodiscard]] bool provision(Ring& ring, const Phase& geometry);
   // ---- channel_connect.h
   [[nodiscard]] bool prepare_memory();
   [[nodiscard]] Hello own_hello(std::uint16_t attempt, std::uint64_t job_key) const;
@@ -165,6 +179,7 @@ class Channel {
   void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
   void open();
   [[nodiscard]] std::string no_endpoint() const;
+  [[nodiscard]] std::string no_memory(std::string_view what) const;
   void lose();
   void close_link();
   void release();
@@ -199,6 +214,7 @@ class Channel {
   std::uint64_t provision_give_up_us_ = 0;
   std::string error_;
   std::string loss_;
+  std::uint64_t rung_before_ = 0;  // slots of smaller positions are rung for if the peer can be
   std::uint32_t peer_;
   std::uint32_t doorbells_ = 0;  // rung, and the last slot of their write not read yet
   std::uint16_t send_epoch_ = 0;

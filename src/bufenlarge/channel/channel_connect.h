@@ -102,7 +102,8 @@ bool Channel<PortT>::prepare_memory() {
     std::memset(receive_ring_.slot(0), 0, core_.settings.phases.at(0).ring_bytes());
   }
   const bool have =
-      had || (control_.block != nullptr && provision(send_ring_, 0) && provision(receive_ring_, 0));
+      had || (control_.block != nullptr && provision(send_ring_, core_.settings.phases.at(0)) &&
+              provision(receive_ring_, core_.settings.phases.at(0)));
   if (have) {
     producer_.start(0, core_.settings.phases.at(0).slots);
     consumer_.start(0, core_.settings.phases.at(0).slots);
@@ -142,8 +143,7 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) co
 
 template <class PortT>
 void Channel<PortT>::adopt(const Hello& hello) {
-  remote_.ring_address = hello.ring_address;
-  remote_.ring_key = hello.ring_key;
+  aim_at(hello.ring_address, hello.ring_key, slot_stride(hello.slot_bytes));
   remote_.control_address = hello.control_address;
   remote_.control_key = hello.control_key;
   remote_.wants_doorbells = (hello.flags & kHelloWantsDoorbells) != 0;
@@ -163,7 +163,7 @@ void Channel<PortT>::open() {
   ++core_.attempts_out;
   attempt_counted_ = true;
   if (!prepare_memory()) {
-    fail(Status::kMemoryError, "no memory could be registered for the rings of a new connection");
+    fail(Status::kMemoryError, no_memory("the rings of a new connection"));
     return;
   }
   if (foreign_ != nullptr && !foreign_->named()) {
@@ -227,7 +227,7 @@ void Channel<PortT>::on_request(typename Port::Request& request, const Hello& he
   if (action == Connect::Action::kReplace) close_link();
   if (!prepare_memory()) {
     core_.port.reject(request, {});
-    fail(Status::kMemoryError, "no memory could be registered for the rings of a new connection");
+    fail(Status::kMemoryError, no_memory("the rings of a new connection"));
     return;
   }
   adopt(hello);

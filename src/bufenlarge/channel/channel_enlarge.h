@@ -3,7 +3,9 @@
 // protocol/enlarge_sender.h and protocol/enlarge_receiver.h; here they get their memory.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "channel/channel.h"
 #include "protocol/words.h"
@@ -58,25 +60,44 @@ void Channel<PortT>::swap_send_ring(std::uint64_t now_us) {
   if (!in_flight_.empty() || now_us < provision_retry_us_) return;
   const EnlargeAck& ack = enlarge_sender_.ack();
   send_ring_ = Ring();
-  if (!provision(send_ring_, ack.phase)) {
+  const std::optional<std::uint8_t> phase = provision_send_ring(ack);
+  if (!phase) {
     provision_retry_us_ = now_us + Connect::kPauseMinUs;
-    if (now_us >= provision_give_up_us_)
-      fail(Status::kMemoryError, "no memory could be registered for the larger send ring");
+    if (now_us >= provision_give_up_us_) fail(Status::kMemoryError, no_memory("a send ring of any size"));
     return;
   }
-  remote_.ring_address = ack.ring_address;
-  remote_.ring_key = ack.ring_key;
+  aim_at(ack.ring_address, ack.ring_key, slot_stride(ack.slot_bytes));
   producer_.start(ack.base, ack.slots);
   send_epoch_ = ack.epoch;
-  if (ack.status == static_cast<std::uint8_t>(AckStatus::kRefused)) {
-    // What the peer cannot provide goes in pieces through the ring it could.
-    send_limit_ = ack.phase;
+  if (*phase > send_phase_) ++sent_.enlargements;
+  if (*phase < enlarge_sender_.request().phase) {
+    // What one side has no memory for goes in pieces.
+    send_limit_ = *phase;
     ++sent_.refused;
-  } else {
-    ++sent_.enlargements;
   }
-  send_phase_ = ack.phase;
+  send_phase_ = *phase;
   enlarge_sender_.swapped();
+}
+
+// Memory for as many slots as the peer's ring has, of the largest phase that can be had: slots that are smaller than
+// the peer's end where the peer's end (docs/wire-protocol.md, section 4.1). Its phase; nothing when not even that of
+// the smallest can be had now.
+template <class PortT>
+std::optional<std::uint8_t> Channel<PortT>::provision_send_ring(const EnlargeAck& ack) {
+  for (int phase = ack.phase; phase >= 0; --phase) {
+    Phase geometry = core_.settings.phases.at(static_cast<std::uint8_t>(phase));
+    geometry.slots = ack.slots;
+    if (provision(send_ring_, geometry)) return static_cast<std::uint8_t>(phase);
+  }
+  return std::nullopt;
+}
+
+// The peer's ring to write to. The send ring's slots are as long as its, or shorter.
+template <class PortT>
+void Channel<PortT>::aim_at(std::uint64_t ring_address, std::uint32_t ring_key, std::uint32_t stride) {
+  remote_.stride = stride;
+  remote_.ring_address = ring_address + (stride - send_ring_.stride());
+  remote_.ring_key = ring_key;
 }
 
 // ---- receiver
@@ -87,9 +108,10 @@ void Channel<PortT>::swap_receive_ring() {
   const EnlargeRequest request = enlarge_receiver_.request();
   const auto wanted = static_cast<std::uint8_t>(request.phase);
   receive_ring_ = Ring();
-  const bool provisioned = provision(receive_ring_, wanted);
-  if (!provisioned && !provision(receive_ring_, receive_phase_)) {
-    fail(Status::kMemoryError, "no memory could be registered for the receive ring");
+  const PhaseTable& phases = core_.settings.phases;
+  const bool provisioned = provision(receive_ring_, phases.at(wanted));
+  if (!provisioned && !provision(receive_ring_, phases.at(receive_phase_))) {
+    fail(Status::kMemoryError, no_memory("a receive ring"));
     return;
   }
   if (provisioned) {
@@ -99,7 +121,7 @@ void Channel<PortT>::swap_receive_ring() {
     ++received_.refused;
   }
   ++receive_epoch_;
-  const Phase& phase = core_.settings.phases.at(receive_phase_);
+  const Phase& phase = phases.at(receive_phase_);
   consumer_.start(consumer_.consumed(), phase.slots);
   EnlargeAck ack{};
   ack.ring_address = receive_ring_.region().remote_address();
@@ -127,13 +149,20 @@ void Channel<PortT>::serve_repeat_word() {
 }
 
 template <class PortT>
-bool Channel<PortT>::provision(Ring& ring, std::uint8_t phase) {
-  const Phase& geometry = core_.settings.phases.at(phase);
+bool Channel<PortT>::provision(Ring& ring, const Phase& geometry) {
   Region region = core_.port.allocate(geometry.ring_bytes());
   if (region.bytes() == 0) return false;
   ring = Ring(std::move(region), geometry);
   note_registered();
   return true;
+}
+
+// Of a port that can say what there is and what was asked for, that too.
+template <class PortT>
+std::string Channel<PortT>::no_memory(std::string_view what) const {
+  const std::string text = "no memory could be registered for " + std::string(what);
+  if constexpr (requires { core_.port.memory_trouble(); }) return text + ": " + core_.port.memory_trouble();
+  return text;
 }
 
 template <class PortT>

@@ -174,6 +174,7 @@ std::uint32_t Channel<PortT>::run_length() const {
   const auto used_from = [&](std::uint32_t index) {
     return payload_offset(stride, trailer_of(send_ring_.slot(index), stride)->bytes);
   };
+  if (stride != remote_.stride) return 1;  // next to each other here, but not there
   const auto staged = static_cast<std::uint32_t>(producer_.staged() - producer_.posted());
   const std::uint32_t most = std::min(staged, producer_.slots() - first);
   const std::uint32_t begin = used_from(first);
@@ -185,10 +186,10 @@ std::uint32_t Channel<PortT>::run_length() const {
   return count;
 }
 
-// A side that wants checks too is rung for what has none.
+// A side that wants checks too is rung for what has none, and for what comes after writes of data.
 template <class PortT>
 bool Channel<PortT>::to_be_rung(std::uint32_t first, std::uint32_t count) const {
-  bool large = !remote_.wants_checks;
+  bool large = !remote_.wants_checks || producer_.posted() < rung_before_;
   for (std::uint32_t i = 0; !large && i < count; ++i)
     large = trailer_of(send_ring_.slot(first + i), send_ring_.stride())->bytes > kCheckedBytesMax;
   return large;
@@ -222,7 +223,7 @@ bool Channel<PortT>::write_run(std::uint32_t first, std::uint32_t begin, std::ui
   const bool rung = remote_.wants_doorbells && to_be_rung(first, count);
   if (rung) mark_rung(first, count);
   const std::byte* from = send_ring_.slot(first) + begin;
-  const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * stride + begin;
+  const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * remote_.stride + begin;
   switch (core_.port.write(link_, send_ring_.region(), from, std::size_t{count} * stride - begin, to,
                            remote_.ring_key, rung ? WriteUse::kRungSlots : WriteUse::kSlots)) {
     case WriteResult::kCopied:
@@ -283,6 +284,26 @@ Status Channel<PortT>::read(const ReadOrder& order) {
   want_attention();
   if (!connect_.ready()) (void)not_ready();
   return Status::kOk;
+}
+
+template <class PortT>
+Status Channel<PortT>::write(const WriteOrder& order) {
+  if (failed()) return failure_;
+  if (!rendezvous().write(order)) return Status::kAgain;
+  if (!connect_.ready()) (void)not_ready();
+  return Status::kOk;
+}
+
+// On a fabric that reorders only a completion at the peer shows that data written before is there: a doorbell.
+template <class PortT>
+Status Channel<PortT>::send_after_writes(std::span<const iovec> vector, std::size_t& sent) {
+  sent = 0;
+  if (!connect_.ready() || failed()) return not_ready();
+  if ((rendezvous_ && !rendezvous_->all_written()) || room() == 0) return failed() ? failure_ : Status::kAgain;
+  const std::uint64_t before = std::exchange(rung_before_, ~std::uint64_t{0});
+  const Status status = send(vector, false, sent);
+  rung_before_ = sent != 0 ? producer_.staged() : before;
+  return status;
 }
 
 template <class PortT>

@@ -66,7 +66,7 @@ class Context {
   // Loopback: copied whole, delivered by a later round. Returns the bytes.
   std::size_t send_to_self(std::span<const iovec> vector, bool more);
   // Lets all peers read this memory, until unshare(). Registered now; false when that is refused.
-  [[nodiscard]] bool share(void* memory, std::size_t bytes, std::uint32_t& name);
+  [[nodiscard]] bool share(void* memory, std::size_t bytes, Shared& shared);
   // Nobody reads it any more, but for writes whose completion is still to come.
   void unshare(std::uint32_t name);
   // Large data: copied by a later round.

@@ -31,15 +31,25 @@ unsigned Context<PortT>::deliver_to_self() {
   return 1;
 }
 
+// Where nothing but a check tells of a slot, nothing would tell that data written before it is there.
 template <class PortT>
-bool Context<PortT>::share(void* memory, std::size_t bytes, std::uint32_t& name) {
+bool Context<PortT>::share(void* memory, std::size_t bytes, Shared& shared) {
   const iovec whole{memory, bytes};
+  const bool writable = core_.port.arrival() != Arrival::kChecked;
   Exposure<Port> exposure;
   exposure.memory = UserMemory<Port>(std::span(&whole, 1));
   exposure.peer = kAnyPeer;
-  if (exposure.memory.register_all(core_.port, MemoryUse::kSource, shared_) != Pinning::kDone) return false;
-  name = core_.exposures.add(std::move(exposure));
-  return name != 0;
+  if (exposure.memory.register_all(core_.port, writable ? MemoryUse::kShared : MemoryUse::kSource, shared_) !=
+      Pinning::kDone)
+    return false;
+  if (writable) {
+    const ReadDestination to = exposure.memory.destinations().front();
+    shared.address = to.address;
+    shared.key = to.key;
+  }
+  shared.writable = writable;
+  shared.name = core_.exposures.add(std::move(exposure));
+  return shared.name != 0;
 }
 
 template <class PortT>

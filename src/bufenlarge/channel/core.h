@@ -26,6 +26,7 @@ struct UpperLayer {
   void (*read_done)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
   void (*piece)(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) = nullptr;
   void (*released)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
+  void (*written)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
 };
 
 // Large data of all channels.
@@ -34,6 +35,8 @@ struct RendezvousCounters {
   std::uint64_t read_bytes = 0;      // that came as writes
   std::uint64_t answered_bytes = 0;  // that went as writes
   std::uint64_t piece_bytes = 0;     // that came or went through the ring
+  std::uint64_t writes = 0;          // without being asked, ended
+  std::uint64_t written_bytes = 0;   // of these
   std::uint64_t refused = 0;         // user memory that was not registered
 };
 

@@ -28,6 +28,14 @@ struct Exposure {
   [[nodiscard]] bool done() const { return released && answers == 0 && writes == 0; }
 };
 
+// Memory that all peers may read, and write where they can tell of it, as they are told of it.
+struct Shared {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+  std::uint32_t name = 0;  // for reads
+  bool writable = false;
+};
+
 template <class Port>
 class Exposures {
  public:

@@ -52,7 +52,7 @@ enum class WriteUse : std::uint8_t {
   kSlots,
   kRungSlots,  // the peer asked for doorbells
   kWord,       // into a control block; copied, or not changed until the peer has used it
-  kData,       // between user memory: part of the answer to a read request
+  kData,       // between user memory: part of the answer to a read request, or unasked
   kLastData,   // its last part, which tells the peer
 };
 
@@ -60,6 +60,7 @@ enum class WriteUse : std::uint8_t {
 enum class MemoryUse : std::uint8_t {
   kSource,       // own writes read it
   kDestination,  // the peer writes to it
+  kShared,       // both
 };
 
 enum class WriteResult : std::uint8_t {

@@ -14,6 +14,7 @@
 
 #include "channel/core.h"
 #include "channel/exposures.h"
+#include "channel/remote_writes.h"
 #include "channel/user_memory.h"
 #include "protocol/read_request.h"
 
@@ -42,16 +43,22 @@ class Rendezvous {
  public:
   using Port = typename ChannelT::Port;
 
-  explicit Rendezvous(ChannelT& channel) : channel_(channel) {}
+  explicit Rendezvous(ChannelT& channel) : channel_(channel), writes_(channel) {}
 
   // The segments of `to` stay the caller's until read_done.
   void read(const ReadOrder& order);
+
+  // Without asking the peer; the source stays the caller's until `written`. False when it cannot be registered now.
+  [[nodiscard]] bool write(const WriteOrder& order);
+  [[nodiscard]] bool all_written() const { return writes_.all_posted(); }
 
   // Sends what is due; true while something of it has to be tried again.
   [[nodiscard]] bool service();
   // Ends everything with this status; the link is closed.
   void lost(Status status);
-  [[nodiscard]] bool idle() const { return reads_.empty() && answers_.empty() && writing_.empty(); }
+  [[nodiscard]] bool idle() const { 
+    return reads_.empty() && answers_.empty() && writing_.empty() && writes_.empty();
+  }
 
   // From the peer. False when it is not allowed.
   [[nodiscard]] bool on_request(std::span<const std::byte> payload);
@@ -80,6 +87,7 @@ class Rendezvous {
   [[nodiscard]] bool may_ask(const Read& read) const;
   void finish_if_done(Read& read);
   // ---- rendezvous_answer.h
+  [[nodiscard]] bool post_writes();
   void release(std::uint32_t exposure);
   void drop_if_done(std::uint32_t exposure);
   void forget_answers();
@@ -92,7 +100,10 @@ class Rendezvous {
   ChannelT& channel_;
   std::list<Read> reads_;              // in order of asking; the oldest not asked in full comes next
   std::deque<ReadAnswer> answers_;     // oldest first
-  std::deque<std::uint32_t> writing_;  // whose data the posted writes read, oldest first
+  RemoteWrites<ChannelT> writes_;
+  // Whose data the posted writes read, oldest first: an exposure, or kOwnWrite.
+  std::deque<std::uint32_t> writing_;
+  static constexpr std::uint32_t kOwnWrite = 0;
   bool asks_ = false;                  // something of reads_ has to be asked for
 };
 

@@ -78,8 +78,10 @@ bool Rendezvous<ChannelT>::service() {
       drop_if_done(source.exposure);
     }
   }
+  const bool writes = !post_writes();
+  writes_.finish();
   channel_.flush();
-  return asks_ || !answers_.empty();  // some may have been ordered just now, from `released`
+  return asks_ || writes || !answers_.empty();  // some may have been ordered just now, from `released`
 }
 
 // Registers what is to be read, as late as it is asked for. False when that has to wait.
@@ -157,10 +159,44 @@ bool Rendezvous<ChannelT>::stage_piece(ReadAnswer& answer) {
   return true;
 }
 
+// ---- writes of this side
+
+template <class ChannelT>
+bool Rendezvous<ChannelT>::write(const WriteOrder& order) {
+  if (!writes_.order(order)) return false;
+  if (!post_writes() || writes_.over()) channel_.want_attention();
+  return true;
+}
+
+// Posts what can go; true when that was all.
+template <class ChannelT>
+bool Rendezvous<ChannelT>::post_writes() {
+  while (!writes_.all_posted()) {
+    if (!channel_.connected() || !channel_.connect_.ready() || writing_.size() == kDataWritesMax) return false;
+    const auto part = writes_.next(kDataWriteBytesMax);
+    const WriteResult result = channel_.core_.port.write(channel_.link_, part.region, part.from, part.bytes,
+                                                         part.address, part.key, WriteUse::kData, 0);
+    if (result == WriteResult::kAgain) return false;
+    if (result == WriteResult::kFailed) {
+      channel_.on_lost("a write failed");
+      return false;
+    }
+    if (result == WriteResult::kPosted) writing_.push_back(kOwnWrite);
+    writes_.posted(part.bytes, result == WriteResult::kPosted);
+  }
+  return true;
+}
+
 template <class ChannelT>
 void Rendezvous<ChannelT>::on_data_written() {
   const std::uint32_t name = writing_.front();
   writing_.pop_front();
+  if (name == kOwnWrite) {
+    writes_.on_written();
+    writes_.finish();
+    if (!writes_.all_posted()) channel_.want_attention();
+    return;
+  }
   --channel_.core_.exposures.find(name, channel_.peer_)->writes;
   drop_if_done(name);
   if (!answers_.empty()) channel_.want_attention();
@@ -175,7 +211,8 @@ void Rendezvous<ChannelT>::forget_answers() {
     --(exposure->*count);
     if (exposure->peer == kAnyPeer && exposure->done()) exposures.remove(name);
   };
-  for (const std::uint32_t name : writing_) forget(name, &Exposure<Port>::writes);
+  for (const std::uint32_t name : writing_)
+    if (name != kOwnWrite) forget(name, &Exposure<Port>::writes);
   for (const ReadAnswer& answer : answers_)
     for (const ReadSource& source : answer.sources()) forget(source.exposure, &Exposure<Port>::answers);
   answers_.clear();
@@ -197,6 +234,7 @@ void Rendezvous<ChannelT>::lost(Status status) {
     read.memory.unregister();
     if (read.order.bytes != 0) core.upper.read_done(core.upper.user, channel_.peer_, read.order.cookie, status);
   }
+  writes_.lost(status);
 }
 
 }  // namespace bufenlarge

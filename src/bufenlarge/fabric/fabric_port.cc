@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fabric/fabric_port.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ void FabricPort::post_shared_receives() {
   must("fi_srx_context", fi_srx_context(domain_.get(), info_->rx_attr, &shared, nullptr));
   shared_receive_.reset(shared);
   shared_places_ = allocate(shared_tags_.size() * kWordBytes);
-  if (shared_places_.bytes() == 0) throw FabricError("memory for receives", -FI_ENOMEM);
+  if (shared_places_.bytes() == 0) throw FabricError("memory for receives: " + memory_trouble());
   for (std::size_t i = 0; i < shared_tags_.size(); ++i) {
     shared_tags_[i] = {nullptr, Endpoint::Operation::kReceive, shared_places_.data() + i * kWordBytes};
     must("fi_recv", post_shared_receive(shared_tags_[i]) ? 0 : -FI_EAGAIN);
@@ -99,7 +100,9 @@ bool FabricPort::bind(Endpoint& endpoint) {
   if (needs_words)
     endpoint.words = words_.take(info_->tx_attr->size, immediate_data_ ? 1 : receives_,
                                  [this](std::size_t bytes) { return allocate(bytes); });
-  bool ready = worked("memory for words", needs_words && endpoint.words.places == nullptr ? -FI_ENOMEM : 0) &&
+  const bool has_words = !needs_words || endpoint.words.places != nullptr;
+  if (!has_words) trouble_ = "memory for words: " + memory_trouble();
+  bool ready = has_words &&
                worked("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
                worked("fi_ep_bind of the completion queue",
                       fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV)) &&
@@ -116,7 +119,22 @@ bool FabricPort::bind(Endpoint& endpoint) {
 
 bool FabricPort::worked(const char* call, ssize_t code) {
   if (code != 0) trouble_ = std::string(call) + ": " + fi_strerror(static_cast<int>(-code));
+  if (code == -FI_ENOMEM) trouble_ += locked_memory();
   return code == 0;
+}
+
+std::string FabricPort::memory_trouble() const {
+  return std::to_string(regions_.refused_bytes) + " bytes were refused (" + regions_.refused_why + ")" + locked_memory();
+}
+
+// On verbs all that a device is to reach is locked, and a process may lock only so much.
+std::string FabricPort::locked_memory() const {
+  std::string text = "; registered are " + std::to_string(registrations_.bytes + user_registrations_.bytes) + " bytes";
+  rlimit limit{};
+  if (!verbs_ || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return text;
+  return text + ", and this process may lock " + std::to_string(limit.rlim_cur) + " (ulimit -l " +
+         std::to_string(limit.rlim_cur / 1024) + "): raise memlock in /etc/security/limits.conf, or of the service" +
+         " that starts the job, best to unlimited";
 }
 
 void FabricPort::close(Endpoint& endpoint) {

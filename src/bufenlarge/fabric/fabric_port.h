@@ -16,11 +16,13 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "channel/port.h"
@@ -49,7 +51,9 @@ class FabricPort {
 
   [[nodiscard]] Region allocate(std::size_t bytes) { return Region(regions_, bytes, registrations_); }
   [[nodiscard]] Region register_memory(void* memory, std::size_t bytes, MemoryUse use) {
-    return Region(regions_, memory, bytes, use == MemoryUse::kSource ? FI_WRITE : FI_REMOTE_WRITE, user_registrations_);
+    const std::uint64_t access = (use != MemoryUse::kDestination ? FI_WRITE : std::uint64_t{0}) |
+                                 (use != MemoryUse::kSource ? FI_REMOTE_WRITE : std::uint64_t{0});
+    return Region(regions_, memory, bytes, access, user_registrations_);
   }
   [[nodiscard]] Link open(const void* card, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
@@ -70,6 +74,12 @@ class FabricPort {
     return result_of(code, copied);
   }
 
+  // What was refused when memory was asked for last, how much there is, and what to do about it.
+  [[nodiscard]] std::string memory_trouble() const;
+  // Called with that whenever memory is refused.
+  void set_on_refused(std::function<void(const std::string&)> on_refused) {
+    regions_.on_refused = [this, tell = std::move(on_refused)] { tell(memory_trouble()); };
+  }
   // The call that failed when open() or accept() gave no link, and why.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
@@ -117,6 +127,7 @@ class FabricPort {
   [[nodiscard]] bool bind(Endpoint& endpoint);
   // Whether the call worked; notes its name and reason when not.
   [[nodiscard]] bool worked(const char* call, ssize_t code);
+  [[nodiscard]] std::string locked_memory() const;
   void close(Endpoint& endpoint);
   void post_shared_receives();
   [[nodiscard]] bool post_receive(Endpoint& endpoint, std::size_t place) const;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "fabric/memory_region.h"
 
+#include <rdma/fi_errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace bufenlarge {
 
@@ -16,7 +18,10 @@ std::size_t MemoryRegion::whole_pages(std::size_t bytes) {
 MemoryRegion::MemoryRegion(Domain& domain, std::size_t bytes, RegistrationCounters& counters) {
   const std::size_t mapped = whole_pages(bytes);
   void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;
+  if (memory == MAP_FAILED) {
+    refused(domain, mapped, "mmap", errno);
+    return;
+  }
   mapped_ = enter(domain, memory, mapped, FI_WRITE | FI_REMOTE_WRITE, counters);
   if (!mapped_) munmap(memory, mapped);
 }
@@ -37,6 +42,7 @@ bool MemoryRegion::enter(Domain& domain, void* memory, std::size_t bytes, std::u
   // Keys travel in 32 bits (docs/wire-protocol.md, section 7): verbs keys have them, others are ours.
   if (code != 0 || fi_mr_key(registration) > UINT32_MAX) {
     registration_.reset();
+    refused(domain, bytes, "fi_mr_reg", code != 0 ? -code : FI_ENOKEY);
     return false;
   }
   counters_ = &counters;
@@ -49,6 +55,12 @@ bool MemoryRegion::enter(Domain& domain, void* memory, std::size_t bytes, std::u
   counters.bytes += bytes;
   counters.bytes_max = std::max(counters.bytes_max, counters.bytes);
   return true;
+}
+
+void MemoryRegion::refused(Domain& domain, std::size_t bytes, const char* call, int code) {
+  domain.refused_bytes = bytes;
+  domain.refused_why = std::string(call) + ": " + fi_strerror(code);
+  domain.on_refused();
 }
 
 MemoryRegion::~MemoryRegion() {

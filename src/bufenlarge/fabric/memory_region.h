@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "fabric/fid.h"
@@ -31,6 +33,10 @@ class MemoryRegion {
     fid_domain* fid;
     std::uint32_t next_key = 1;      // for providers that let the application choose keys (tcp)
     bool virtual_addresses = false;  // FI_MR_VIRT_ADDR is set
+    std::function<void()> on_refused = [] {};
+    // The last that was refused.
+    std::size_t refused_bytes = 0;
+    std::string refused_why;  // the call and its error
   };
   // Own pages. Empty when memory or registration was refused.
   MemoryRegion(Domain& domain, std::size_t bytes, RegistrationCounters& counters);
@@ -54,6 +60,7 @@ class MemoryRegion {
   [[nodiscard]] void* descriptor() const { return descriptor_; }
 
  private:
+  static void refused(Domain& domain, std::size_t bytes, const char* call, int code);
   [[nodiscard]] bool enter(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
                            RegistrationCounters& counters);
   void swap(MemoryRegion& other) noexcept;

@@ -183,6 +183,19 @@ std::size_t rendezvous_min(const fi_info& info) {
   }
 }
 
+// There is no announcement to wait for, so these lie lower (docs/decisions/0016-one-sided-writes.md).
+std::size_t shared_read_min(const fi_info& info) {
+  switch (info.ep_attr->protocol) {
+    case FI_PROTO_RDMA_CM_IB_RC: return 65'536;
+    case FI_PROTO_IWARP: return 65'536;
+    default: return 6144;
+  }
+}
+
+std::size_t shared_write_min(const fi_info& info) {
+  return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 6144 : 16'384;
+}
+
 const char* arrival_name(Arrival arrival) {
   switch (arrival) {
     case Arrival::kInOrder:

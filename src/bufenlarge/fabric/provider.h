@@ -45,6 +45,10 @@ bool has_immediate_data(const fi_info& info);
 // (docs/decisions/0011-rendezvous.md).
 std::size_t rendezvous_min(const fi_info& info);
 
+// The same for reading and writing what a peer shares.
+std::size_t shared_read_min(const fi_info& info);
+std::size_t shared_write_min(const fi_info& info);
+
 struct ArrivalVerdict {
   Arrival arrival;
   std::string why;  // for the summary

@@ -9,6 +9,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_oneside.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pre.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
@@ -30,8 +31,11 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_large.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_large_recv.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_oneside.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_oneside_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_settle.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_window.c

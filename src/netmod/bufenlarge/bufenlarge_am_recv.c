@@ -10,10 +10,9 @@
  *   HEADER -> STAGE   kept until it is whole, then handled as if it had been one piece
  *   any    -> IDLE    last piece
  *
- * STAGE is for messages without data, for reports, and for an MPIDIG_SEND that no receive waits for.
- * MPICH 4.0.2 has a state for the latter, too (MPIDIG_REQ_BUSY), but a receive that is posted while it
- * lasts completes without a status, and one request and one reference to the communicator are leaked
- * each time. Staging keeps out of that state, for one more copy of at most eager_max bytes.
+ * STAGE is for messages without data, reports, small one-sided operations, and an MPIDIG_SEND that no receive waits
+ * for. MPICH 4.0.2 has a state for the latter (MPIDIG_REQ_BUSY), but a receive posted while it lasts completes without
+ * a status, and a request and a reference to the communicator leak. Staging costs one more copy of eager_max at most.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
@@ -66,9 +65,12 @@ const char *MPIDI_BUFENLARGE_refusal(const MPIDI_BUFENLARGE_wire_t * wire, const
 }
 
 /* Handles a message that is here as a whole. Returns what is wrong with it. */
-static const char *dispatch(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_wire_t * wire,
-                            const void *am_hdr, const void *data)
+static const char *dispatch(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
+                            const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
+                            const void *data)
 {
+    if (MPIDI_BUFENLARGE_is_oneside(wire))
+        return MPIDI_BUFENLARGE_oneside_arrived(vci, rank, wire, am_hdr, data);
     const char *text = MPIDI_BUFENLARGE_refusal(wire, am_hdr);
     if (unlikely(text != NULL))
         return text;
@@ -120,6 +122,9 @@ static const char *end_header(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, recei
             return "it sent a report that nobody collects";
         return begin_stage(receive, data_bytes);
     }
+    if (MPIDI_BUFENLARGE_is_oneside(&header->wire))
+        return data_bytes > MPIDI_BUFENLARGE_EAGER_MAX ? CONTRADICTION
+            : begin_stage(receive, data_bytes);
     const bool is_foreign = rank >= (uint32_t) MPIR_Process.size;
     if (header->wire.kind == MPIDI_BUFENLARGE_KIND_DYNAMIC
         || (header->wire.kind == MPIDI_BUFENLARGE_KIND_FAREWELL && is_foreign))
@@ -211,7 +216,7 @@ static const char *end_message(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, rece
     } else if (header->wire.kind == MPIDI_BUFENLARGE_KIND_LARGE) {
         text = MPIDI_BUFENLARGE_large_arrived(vci, rank, &header->wire, header->am_hdr);
     } else {
-        text = dispatch(vci, &header->wire, header->am_hdr, receive->buffer);
+        text = dispatch(vci, rank, &header->wire, header->am_hdr, receive->buffer);
     }
     MPL_free(receive->buffer);
     receive->buffer = NULL;
@@ -271,7 +276,7 @@ static const char *take_whole(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                  || (large ? 0 : wire->data_bytes) != rest - wire->am_hdr_bytes))
         return CONTRADICTION;
     return unlikely(large) ? MPIDI_BUFENLARGE_large_arrived(vci, rank, wire, am_hdr)
-        : dispatch(vci, wire, am_hdr, am_hdr + wire->am_hdr_bytes);
+        : dispatch(vci, rank, wire, am_hdr, am_hdr + wire->am_hdr_bytes);
 }
 
 static const char *take_eager(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_eager_t * eager,
@@ -296,7 +301,7 @@ void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_
     if (likely(wire->kind == MPIDI_BUFENLARGE_KIND_EAGER)) {
         text = take_eager(user, data, bytes);
     } else if (likely(wire->kind == MPIDI_BUFENLARGE_KIND_AM
-                      || wire->kind == MPIDI_BUFENLARGE_KIND_LARGE)) {
+                      || wire->kind == MPIDI_BUFENLARGE_KIND_LARGE || MPIDI_BUFENLARGE_is_oneside(wire))) {
         text = take_whole(user, peer, wire, bytes);
     } else {
         receive_piece(user, peer, data, bytes, marks);

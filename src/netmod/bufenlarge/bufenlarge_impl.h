@@ -39,8 +39,10 @@ typedef enum {
     MPIDI_BUFENLARGE_KIND_SUMMARY = 2, /* one process's report, to rank 0, in MPI_Finalize */
     MPIDI_BUFENLARGE_KIND_EAGER = 3,  /* an eager MPIDIG_SEND */
     MPIDI_BUFENLARGE_KIND_LARGE = 4,  /* an active message whose data is to be read */
-    MPIDI_BUFENLARGE_KIND_DYNAMIC = 5, /* between processes without a common communicator */
-    MPIDI_BUFENLARGE_KIND_FAREWELL = 6 /* between processes of two jobs, in MPI_Finalize */
+    MPIDI_BUFENLARGE_KIND_OPERATIONS = 5,       /* small one-sided operations, and questions after Puts */
+    MPIDI_BUFENLARGE_KIND_ANSWERS = 6,  /* to these */
+    MPIDI_BUFENLARGE_KIND_DYNAMIC = 7, /* between processes without a common communicator */
+    MPIDI_BUFENLARGE_KIND_FAREWELL = 8 /* between processes of two jobs, in MPI_Finalize */
 } MPIDI_BUFENLARGE_kind_t;
 
 /* Begins every message but an eager one. 16 bytes, so that am_hdr, in which MPIDIG keeps pointers, is aligned. Same
@@ -53,6 +55,12 @@ typedef struct {
                                  * KIND_FAREWELL 1 for an answer; else 0 */
     uint64_t data_bytes;        /* of KIND_LARGE they do not follow */
 } MPIDI_BUFENLARGE_wire_t;
+
+MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_is_oneside(const MPIDI_BUFENLARGE_wire_t * wire)
+{
+    return wire->kind == MPIDI_BUFENLARGE_KIND_OPERATIONS
+        || wire->kind == MPIDI_BUFENLARGE_KIND_ANSWERS;
+}
 
 /* Begins an eager message: what of MPIDIG_hdr_t differs from one such message to another. With 8 bytes of
  * data and the trailer of its slot it takes 48 bytes, which is what a send queue's entry has room for
@@ -96,6 +104,8 @@ typedef struct MPIDI_BUFENLARGE_deferred {
 } MPIDI_BUFENLARGE_deferred_t;
 
 struct MPIDI_BUFENLARGE_receive;        /* bufenlarge_am_recv.c */
+struct MPIDI_BUFENLARGE_oneside;        /* bufenlarge_oneside.h */
+struct MPIDI_BUFENLARGE_gets;           /* bufenlarge_oneside.c */
 
 typedef struct MPIDI_BUFENLARGE_peer {
     /* The channel while a send may use it right away: not lost, and no backlog to
@@ -106,6 +116,7 @@ typedef struct MPIDI_BUFENLARGE_peer {
     struct MPIDI_BUFENLARGE_peer *next, *prev;  /* in vci->busy, while there is a backlog */
     struct MPIDI_BUFENLARGE_peer *lost_next;    /* in vci->lost */
     struct MPIDI_BUFENLARGE_receive *receive;   /* made for the first message in several pieces */
+    struct MPIDI_BUFENLARGE_oneside *oneside;   /* made for the first one-sided operation */
     char *lost_text;            /* why the channel is lost; NULL while it is not */
     bufenlarge_status_t lost_status;
     uint32_t rank;              /* in MPI_COMM_WORLD; from its size on processes of other jobs */
@@ -120,6 +131,8 @@ typedef struct {
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
     bool own_lost;              /* a process of the own job was lost */
+    struct MPIDI_BUFENLARGE_oneside *held;      /* with one-sided operations that are not sent yet */
+    struct MPIDI_BUFENLARGE_gets *gets; /* small ones whose answer is to come */
     int mpi_errno;              /* to be returned from progress, once */
     int progress_count;         /* of MPICH, when it was last looked at */
     unsigned rounds_empty;      /* in a row */
@@ -133,6 +146,8 @@ typedef struct {
     uint32_t foreign_count;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes without asking */
     MPI_Aint large_min;         /* smallest data that is exposed */
+    MPI_Aint put_write_min;     /* smallest Put that is an RDMA write where it can be */
+    MPI_Aint get_read_min;      /* smallest Get that is a remote read */
 } MPIDI_BUFENLARGE_global_t;
 
 extern MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
@@ -221,9 +236,25 @@ typedef struct MPIDI_BUFENLARGE_read {
 /* bufenlarge_window.c */
 int MPIDI_BUFENLARGE_window_open(MPIR_Win * win);
 void MPIDI_BUFENLARGE_window_close(MPIR_Win * win);
-int MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                         int target_rank, MPI_Aint target_disp, int target_count,
-                         MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
+bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, int target_count,
+                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
+bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, int target_count,
+                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
+void MPIDI_BUFENLARGE_written(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
+
+/* bufenlarge_settle.c */
+int MPIDI_BUFENLARGE_settle(MPIR_Win * win, int target, bool remote);
+
+/* bufenlarge_oneside.c */
+void MPIDI_BUFENLARGE_oneside_push(MPIDI_BUFENLARGE_vci_t * vci);
+void MPIDI_BUFENLARGE_oneside_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+
+/* bufenlarge_oneside_recv.c */
+const char *MPIDI_BUFENLARGE_oneside_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
+                                             const MPIDI_BUFENLARGE_wire_t * wire,
+                                             const void *am_hdr, const void *data);
 
 /* bufenlarge_large.c */
 bool MPIDI_BUFENLARGE_is_dense(MPI_Aint segments, size_t bytes);

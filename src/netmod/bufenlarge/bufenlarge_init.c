@@ -153,6 +153,12 @@ static int share_job_key(uint64_t * key_p)
     goto fn_exit;
 }
 
+static void print_warning(void *user, const char *text)
+{
+    fprintf(stderr, "bufenlarge: rank %d: warning: %s\n", MPIR_Process.rank, text);
+    fflush(stderr);
+}
+
 static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
@@ -167,10 +173,17 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .read_done = MPIDI_BUFENLARGE_read_done,
         .piece = MPIDI_BUFENLARGE_piece,
         .released = MPIDI_BUFENLARGE_released,
+        .warn = print_warning,
+        .written = MPIDI_BUFENLARGE_written,
     };
     bufenlarge_status_t status =
         bufenlarge_context_open(&config, &vci->context, text, sizeof(text));
     return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
+}
+
+static MPI_Aint limit(size_t bytes)
+{
+    return (MPI_Aint) MPL_MIN(bytes, (size_t) PTRDIFF_MAX);
 }
 
 /* Which way a message goes depends on its size and on what the fabric is good at. */
@@ -178,7 +191,9 @@ static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     const size_t large_min = bufenlarge_context_rendezvous_min(vci->context);
     MPI_Aint eager_max = MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
-    MPIDI_BUFENLARGE_global.large_min = (MPI_Aint) MPL_MIN(large_min, (size_t) PTRDIFF_MAX);
+    MPIDI_BUFENLARGE_global.large_min = limit(large_min);
+    MPIDI_BUFENLARGE_global.put_write_min = limit(bufenlarge_context_shared_write_min(vci->context));
+    MPIDI_BUFENLARGE_global.get_read_min = limit(bufenlarge_context_shared_read_min(vci->context));
     MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.large_min - 1);
 }
 

@@ -90,9 +90,12 @@ void MPIDI_BUFENLARGE_peers_free(void)
         if (*slot == NULL)
             continue;
         MPL_free((*slot)->receive);
+        MPL_free((*slot)->oneside);
         MPL_free((*slot)->lost_text);
         MPL_free(*slot);
         *slot = NULL;
     }
+    MPL_free(MPIDI_BUFENLARGE_vci(0)->gets);
+    MPIDI_BUFENLARGE_vci(0)->gets = NULL;
     MPL_free(MPIDI_BUFENLARGE_global.foreign);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_rma.h: one-sided communication. MPI_Get and MPI_Rget look first whether they can read
- * (bufenlarge_window.c); the rest is MPIDIG's.
+ * bufenlarge_rma.h: one-sided communication. Put and Get look first whether they need not go through MPIDIG
+ * (bufenlarge_window.c); the rest is MPIDIG's, whose synchronization calls the hooks below first.
  */
 #ifndef BUFENLARGE_RMA_H_INCLUDED
 #define BUFENLARGE_RMA_H_INCLUDED
@@ -9,68 +9,100 @@
 #include "bufenlarge_impl.h"
 
 /* The same functions for all that is not done here, under their own names. */
+#define MPIDI_NM_mpi_put MPIDI_BUFENLARGE_put_by_message
+#define MPIDI_NM_mpi_rput MPIDI_BUFENLARGE_rput_by_message
 #define MPIDI_NM_mpi_get MPIDI_BUFENLARGE_get_by_message
 #define MPIDI_NM_mpi_rget MPIDI_BUFENLARGE_rget_by_message
+#define MPIDI_NM_rma_win_cmpl_hook MPIDI_BUFENLARGE_no_win_cmpl_hook
+#define MPIDI_NM_rma_win_local_cmpl_hook MPIDI_BUFENLARGE_no_win_local_cmpl_hook
+#define MPIDI_NM_rma_target_cmpl_hook MPIDI_BUFENLARGE_no_target_cmpl_hook
+#define MPIDI_NM_rma_target_local_cmpl_hook MPIDI_BUFENLARGE_no_target_local_cmpl_hook
 #include "netmod_am_fallback_rma.h"
+#undef MPIDI_NM_mpi_put
+#undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_get
 #undef MPIDI_NM_mpi_rget
+#undef MPIDI_NM_rma_win_cmpl_hook
+#undef MPIDI_NM_rma_win_local_cmpl_hook
+#undef MPIDI_NM_rma_target_cmpl_hook
+#undef MPIDI_NM_rma_target_local_cmpl_hook
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin_addr, int origin_count,
-                                               MPI_Datatype origin_datatype, int target_rank,
-                                               MPI_Aint target_disp, int target_count,
-                                               MPI_Datatype target_datatype, MPIR_Win * win,
-                                               MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr,
-                                               MPIR_Request ** request)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_cmpl_hook(MPIR_Win * win)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_FUNC_ENTER;
-
-    MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    mpi_errno = MPIDI_BUFENLARGE_get(origin_addr, origin_count, origin_datatype, target_rank,
-                                     target_disp, target_count, target_datatype, win, request);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (*request == NULL)
-        mpi_errno = MPIDI_BUFENLARGE_rget_by_message(origin_addr, origin_count, origin_datatype,
-                                                     target_rank, target_disp, target_count,
-                                                     target_datatype, win, addr, winattr, request);
-
-  fn_exit:
-    MPIR_FUNC_EXIT;
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIDI_BUFENLARGE_settle(win, -1, true);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin_addr, int origin_count,
-                                              MPI_Datatype origin_datatype, int target_rank,
-                                              MPI_Aint target_disp, int target_count,
-                                              MPI_Datatype target_datatype, MPIR_Win * win,
-                                              MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_local_cmpl_hook(MPIR_Win * win)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_Request *request;
-    MPIR_FUNC_ENTER;
-
-    MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    mpi_errno = MPIDI_BUFENLARGE_get(origin_addr, origin_count, origin_datatype, target_rank,
-                                     target_disp, target_count, target_datatype, win, &request);
-    if (request)
-        MPIDI_CH4_REQUEST_FREE(request);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (request == NULL)
-        mpi_errno = MPIDI_BUFENLARGE_get_by_message(origin_addr, origin_count, origin_datatype,
-                                                    target_rank, target_disp, target_count,
-                                                    target_datatype, win, addr, winattr);
-
-  fn_exit:
-    MPIR_FUNC_EXIT;
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIDI_BUFENLARGE_settle(win, -1, false);
 }
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_cmpl_hook(int rank, MPIR_Win * win)
+{
+    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_settle(win, rank, true);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_local_cmpl_hook(int rank, MPIR_Win * win)
+{
+    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_settle(win, rank, false);
+}
+
+/* Defines MPIDI_NM_mpi_NAME and MPIDI_NM_mpi_rNAME. */
+#define MPIDI_BUFENLARGE_RMA(NAME, BUFFER)                                                         \
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr, int origin_count,              \
+                                                 MPI_Datatype origin_datatype, int target_rank,    \
+                                                 MPI_Aint target_disp, int target_count,           \
+                                                 MPI_Datatype target_datatype, MPIR_Win * win,     \
+                                                 MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr) \
+{                                                                                                  \
+    int mpi_errno = MPI_SUCCESS;                                                                   \
+    MPIR_FUNC_ENTER;                                                                               \
+    MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);                                                    \
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);                                                  \
+    const bool begun =                                                                             \
+        MPIDI_BUFENLARGE_##NAME(origin_addr, origin_count, origin_datatype, target_rank,           \
+                                target_disp, target_count, target_datatype, win, NULL);            \
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);                                                   \
+    if (unlikely(!begun))                                                                          \
+        mpi_errno =                                                                                \
+            MPIDI_BUFENLARGE_##NAME##_by_message(origin_addr, origin_count, origin_datatype,       \
+                                                 target_rank, target_disp, target_count,           \
+                                                 target_datatype, win, addr, winattr);             \
+  fn_exit:                                                                                         \
+    MPIR_FUNC_EXIT;                                                                                \
+    return mpi_errno;                                                                              \
+  fn_fail:                                                                                         \
+    goto fn_exit;                                                                                  \
+}                                                                                                  \
+                                                                                                   \
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_r##NAME(BUFFER origin_addr, int origin_count,             \
+                                                  MPI_Datatype origin_datatype, int target_rank,   \
+                                                  MPI_Aint target_disp, int target_count,          \
+                                                  MPI_Datatype target_datatype, MPIR_Win * win,    \
+                                                  MPIDI_av_entry_t * addr,                         \
+                                                  MPIDI_winattr_t winattr, MPIR_Request ** request)\
+{                                                                                                  \
+    int mpi_errno = MPI_SUCCESS;                                                                   \
+    MPIR_FUNC_ENTER;                                                                               \
+    MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);                                                    \
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);                                                  \
+    const bool begun =                                                                             \
+        MPIDI_BUFENLARGE_##NAME(origin_addr, origin_count, origin_datatype, target_rank,           \
+                                target_disp, target_count, target_datatype, win, request);         \
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);                                                   \
+    if (unlikely(!begun))                                                                          \
+        mpi_errno =                                                                                \
+            MPIDI_BUFENLARGE_r##NAME##_by_message(origin_addr, origin_count, origin_datatype,      \
+                                                  target_rank, target_disp, target_count,          \
+                                                  target_datatype, win, addr, winattr, request);   \
+  fn_exit:                                                                                         \
+    MPIR_FUNC_EXIT;                                                                                \
+    return mpi_errno;                                                                              \
+  fn_fail:                                                                                         \
+    goto fn_exit;                                                                                  \
+}
+
+MPIDI_BUFENLARGE_RMA(put, const void *)
+MPIDI_BUFENLARGE_RMA(get, void *)
 
 #endif /* BUFENLARGE_RMA_H_INCLUDED */

@@ -1,54 +1,70 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_window.c: MPI_Get by remote read. Each process shares the memory of its part of a window, and a large Get
- * of contiguous data reads it (seed 004): the target's MPI has no part in it, and there is no copy. The request is
- * MPIDIG's and counted as its own are, so that all synchronization is MPIDIG's, too. Everything else of one-sided
- * communication goes by active messages, large data of it without a copy (bufenlarge_large.c).
+ * bufenlarge_window.c: MPI_Put and MPI_Get of contiguous data without MPIDIG. Each process shares the memory of its
+ * part of a window. A large Put is an RDMA write into it, a large Get a remote read of it (seed 004): the target's MPI has
+ * no part in them, and there is no copy. Small ones travel in batches (bufenlarge_oneside.c). Everything else of
+ * one-sided communication goes by active messages.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "bufenlarge_oneside.h"
 
-/* One process's part of a window. */
+typedef MPIDI_BUFENLARGE_operation_t operation_t;
+typedef MPIDI_BUFENLARGE_win_part_t part_t;
+typedef MPIDI_BUFENLARGE_window_t window_t;
+
+/* A write or read under way. */
 typedef struct {
-    uint64_t bytes;             /* that are shared; 0: nothing is */
-    uint32_t exposure;
-    int disp_unit;
-} part_t;
+    MPIDI_BUFENLARGE_read_t read;       /* of a read */
+    MPIDI_BUFENLARGE_pending_t *pending;
+    const MPIDI_BUFENLARGE_peer_t *peer;
+    MPIR_Request *request;      /* or NULL */
+} transfer_t;
 
-typedef struct MPIDI_BUFENLARGE_window {
-    uint32_t exposure;          /* own part; 0: none */
-    part_t parts[];             /* by rank in the window's communicator */
-} window_t;
+static window_t *window_create(MPIR_Win * win)
+{
+    const size_t size = (size_t) win->comm_ptr->local_size;
+    window_t *window = MPL_calloc(1, sizeof(*window), MPL_MEM_RMA);
+    if (window == NULL)
+        return NULL;
+    window->win = win;
+    window->parts = MPL_calloc(size, sizeof(*window->parts), MPL_MEM_RMA);
+    window->pending = MPL_calloc(size, sizeof(*window->pending), MPL_MEM_RMA);
+    window->listed = MPL_calloc(size, sizeof(*window->listed), MPL_MEM_RMA);
+    return window;
+}
 
-typedef struct {
-    MPIDI_BUFENLARGE_read_t read;
-    MPIR_Request *request;
-} get_t;
+static void window_destroy(window_t * window)
+{
+    if (window == NULL)
+        return;
+    MPL_free(window->parts);
+    MPL_free(window->pending);
+    MPL_free(window->listed);
+    MPL_free(window);
+}
 
-#define WINDOW(win) (MPIDI_WIN(win, netmod.bufenlarge).window)
-
-/* Collective. A process that cannot share its part lets the others know; its part is then read by active messages. */
+/* Collective. A process that cannot share its part lets the others know: small operations reach it all the same. */
 int MPIDI_BUFENLARGE_window_open(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
-    const int size = win->comm_ptr->local_size, rank = win->comm_ptr->rank;
     MPL_pointer_attr_t attr;
     MPIR_FUNC_ENTER;
 
-    window_t *window = MPL_calloc(1, sizeof(*window) + (size_t) size * sizeof(part_t), MPL_MEM_RMA);
-    MPIR_ERR_CHKANDJUMP(!window, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    part_t *own = &window->parts[rank];
+    window_t *window = window_create(win);
+    MPIR_ERR_CHKANDJUMP(!window || !window->parts || !window->pending || !window->listed,
+                        mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    part_t *own = &window->parts[win->comm_ptr->rank];
     own->disp_unit = win->disp_unit;
     MPIR_GPU_query_pointer_attr(win->base, &attr);
-    if (win->size >= MPIDI_BUFENLARGE_global.large_min && attr.type != MPL_GPU_POINTER_DEV
-        && bufenlarge_context_share(vci->context, win->base, (size_t) win->size,
-                                    &own->exposure) == BUFENLARGE_OK) {
-        window->exposure = own->exposure;
+    if (attr.type != MPL_GPU_POINTER_DEV)
         own->bytes = (uint64_t) win->size;
-    }
-    WINDOW(win) = window;
+    if (own->bytes > 0
+        && bufenlarge_context_share(MPIDI_BUFENLARGE_vci(0)->context, win->base, (size_t) own->bytes,
+                                    &own->shared) != BUFENLARGE_OK)
+        memset(&own->shared, 0, sizeof(own->shared));
+    MPIDI_BUFENLARGE_WINDOW(win) = window;
     mpi_errno = MPIR_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, window->parts, sizeof(part_t),
                                MPI_BYTE, win->comm_ptr, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
@@ -57,106 +73,192 @@ int MPIDI_BUFENLARGE_window_open(MPIR_Win * win)
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
+    if (MPIDI_BUFENLARGE_WINDOW(win) == NULL)
+        window_destroy(window);
     goto fn_exit;
 }
 
 void MPIDI_BUFENLARGE_window_close(MPIR_Win * win)
 {
-    window_t *window = WINDOW(win);
-    if (window && window->exposure)
-        bufenlarge_context_unshare(MPIDI_BUFENLARGE_vci(0)->context, window->exposure);
-    MPL_free(window);
-    WINDOW(win) = NULL;
+    window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
+    if (window && window->parts[win->comm_ptr->rank].shared.exposure)
+        bufenlarge_context_unshare(MPIDI_BUFENLARGE_vci(0)->context,
+                                   window->parts[win->comm_ptr->rank].shared.exposure);
+    window_destroy(window);
+    MPIDI_BUFENLARGE_WINDOW(win) = NULL;
 }
 
-/* Where the data lies in the target's part; false: not in what is shared. */
-static bool find_source(const part_t * part, MPI_Aint target_disp, int target_count,
-                        MPI_Datatype target_datatype, size_t bytes, uint64_t * offset_p)
+/* Where the data lies in the target's part; false: it is not contiguous, or goes beyond it. */
+static bool find_place(const part_t * part, MPI_Aint target_disp, int target_count,
+                       MPI_Datatype target_datatype, operation_t * operation)
 {
     int contig;
-    size_t target_bytes;
-    MPI_Aint true_lb;
-
-    MPIDI_Datatype_check_contig_size_lb(target_datatype, target_count, contig, target_bytes,
-                                        true_lb);
-    const MPI_Aint offset = target_disp * part->disp_unit + true_lb;
-    *offset_p = (uint64_t) offset;
-    return contig && target_bytes == bytes && offset >= 0 && bytes <= part->bytes
-        && (uint64_t) offset <= part->bytes - bytes;
-}
-
-/* The data of a Get is here, or will not come: then progress tells the error, and nobody waits in vain. */
-static void get_end(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_read_t * read,
-                    bufenlarge_status_t status)
-{
-    MPIR_Request *request = ((get_t *) read)->request;
-    MPL_free(read);
-    MPIDIG_win_remote_cmpl_cnt_decr(request->u.rma.win,
-                                    MPIDIG_REQUEST(request, u.origin.target_rank));
-    MPID_Request_complete(request);
-}
-
-/* References and counters as in MPIDIG_do_get(). NULL: no memory. */
-static get_t *get_begin(MPIR_Win * win, int target_rank)
-{
-    get_t *get = MPL_malloc(sizeof(*get), MPL_MEM_RMA);
-    if (get == NULL)
-        return NULL;
-    get->read.done = get_end;
-    get->request = MPIDIG_request_create(MPIR_REQUEST_KIND__RMA, 2, 0, 0);
-    if (get->request == NULL) {
-        MPL_free(get);
-        return NULL;
-    }
-    get->request->u.rma.win = win;
-    MPIDIG_REQUEST(get->request, u.origin.target_rank) = target_rank;
-    MPIDIG_win_cmpl_cnts_incr(win, target_rank, &get->request->completion_notification);
-    return get;
-}
-
-/* Begins a Get, and returns its request in *request_p, with a reference for the caller; NULL: it is to go by active
- * messages. */
-int MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                         int target_rank, MPI_Aint target_disp, int target_count,
-                         MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const window_t *window = WINDOW(win);
-    MPIDI_BUFENLARGE_peer_t *peer;
-    MPI_Aint true_lb;
-    uint64_t offset;
     size_t bytes;
+    MPI_Aint true_lb;
+
+    MPIDI_Datatype_check_contig_size_lb(target_datatype, target_count, contig, bytes, true_lb);
+    const MPI_Aint offset = target_disp * (MPI_Aint) part->disp_unit + true_lb;
+    operation->offset = (uint64_t) offset;
+    return contig && bytes == operation->bytes && offset >= 0 && bytes <= part->bytes
+        && operation->offset <= part->bytes - bytes;
+}
+
+/* Whether an operation need not be MPIDIG's. Of a lost peer it is, which tells the error. */
+static bool plan(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, int target_count,
+                 MPI_Datatype target_datatype, MPIR_Win * win, operation_t * operation)
+{
+    window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
+    MPI_Aint true_lb;
     int contig;
     MPL_pointer_attr_t attr;
 
-    *request_p = NULL;
-    MPIDI_Datatype_check_contig_size_lb(origin_datatype, origin_count, contig, bytes, true_lb);
+    MPIDI_Datatype_check_contig_size_lb(origin_datatype, origin_count, contig, operation->bytes,
+                                        true_lb);
+    if (!window || !contig || operation->bytes == 0 || target_rank == win->comm_ptr->rank
+        || !find_place(&window->parts[target_rank], target_disp, target_count, target_datatype,
+                       operation))
+        return false;
     MPIR_GPU_query_pointer_attr(origin_addr, &attr);
-    if (!window || !contig || (MPI_Aint) bytes < MPIDI_BUFENLARGE_global.large_min
-        || target_rank == win->comm_ptr->rank || attr.type == MPL_GPU_POINTER_DEV
-        || !find_source(&window->parts[target_rank], target_disp, target_count,
-                        target_datatype, bytes, &offset))
-        return MPI_SUCCESS;
-    mpi_errno = MPIDI_BUFENLARGE_peer_of(win->comm_ptr, target_rank, &peer);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (peer->lost_text)
-        return MPI_SUCCESS;     /* which tells the error */
+    if (attr.type == MPL_GPU_POINTER_DEV
+        || MPIDI_BUFENLARGE_peer_of(win->comm_ptr, target_rank, &operation->peer) != MPI_SUCCESS
+        || operation->peer->lost_text || !MPIDI_BUFENLARGE_oneside_of(operation->peer))
+        return false;
+    operation->window = window;
+    operation->target = target_rank;
+    operation->addr = MPIR_get_contig_ptr(origin_addr, true_lb);
+    return true;
+}
 
-    get_t *get = get_begin(win, target_rank);
-    MPIR_ERR_CHKANDJUMP(!get, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    *request_p = get->request;
-    const struct iovec to = {.iov_base = MPIR_get_contig_ptr(origin_addr, true_lb),.iov_len = bytes };
-    const bufenlarge_status_t status =
-        bufenlarge_channel_read(peer->channel, window->parts[target_rank].exposure, offset, &to, 1,
-                                bytes, 0, get);
-    if (status != BUFENLARGE_OK) {
-        get_end(MPIDI_BUFENLARGE_vci(0), &get->read, status);
-        mpi_errno = MPIDI_BUFENLARGE_error(status, bufenlarge_channel_error(peer->channel));
-        MPIR_ERR_CHECK(mpi_errno);
+/* One reference is the caller's, one is dropped at the end. NULL: no memory. */
+static MPIR_Request *create_request(void)
+{
+    return MPIDIG_request_create(MPIR_REQUEST_KIND__RMA, 2, 0, 0);
+}
+
+static transfer_t *transfer_create(const operation_t * operation, MPIR_Request * request)
+{
+    transfer_t *transfer = MPL_malloc(sizeof(*transfer), MPL_MEM_RMA);
+    if (transfer) {
+        transfer->pending = &operation->window->pending[operation->target];
+        transfer->peer = operation->peer;
+        transfer->request = request;
     }
+    return transfer;
+}
 
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+static void transfer_end(transfer_t * transfer, bufenlarge_status_t status)
+{
+    MPIR_Request *request = transfer->request;
+    if (request && status != BUFENLARGE_OK)
+        request->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(transfer->peer);
+    MPL_free(transfer);
+    if (request)
+        MPID_Request_complete(request);
+}
+
+/* -- Put -- */
+
+/* The library's written callback. */
+void MPIDI_BUFENLARGE_written(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status)
+{
+    transfer_t *transfer = cookie;
+    transfer->pending->writes--;
+    transfer_end(transfer, status);
+}
+
+/* False: it is to go as a message. */
+static bool put_write(const operation_t * operation, MPIR_Request * request)
+{
+    const part_t *part = &operation->window->parts[operation->target];
+    transfer_t *transfer = transfer_create(operation, request);
+    if (transfer == NULL)
+        return false;
+    if (bufenlarge_channel_write(operation->peer->channel, &part->shared, operation->offset,
+                                 operation->addr, operation->bytes, transfer) != BUFENLARGE_OK) {
+        MPL_free(transfer);
+        return false;
+    }
+    MPIDI_BUFENLARGE_note_write(operation);
+    return true;
+}
+
+/* Returns whether the Put has begun; else it is MPIDIG's. *request_p, unless NULL, is set to its request, with a
+ * reference for the caller. */
+bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, int target_count,
+                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p)
+{
+    operation_t operation;
+    MPIR_Request *request = NULL;
+    if (!plan(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+              target_datatype, win, &operation))
+        return false;
+    const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.put_write_min
+        && operation.window->parts[target_rank].shared.writable;
+    if (request_p && (request = create_request()) == NULL)
+        return false;
+    const bool begun = large ? put_write(&operation, request) : MPIDI_BUFENLARGE_batch_put(&operation);
+    if (request && (!large || !begun))  /* the data is copied */
+        MPID_Request_complete(request);
+    if (request && !begun)
+        MPIDI_CH4_REQUEST_FREE(request);
+    else if (request)
+        *request_p = request;
+    return begun;
+}
+
+/* -- Get -- */
+
+/* The data is here, or will not come. */
+static void get_end(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_read_t * read,
+                    bufenlarge_status_t status)
+{
+    transfer_t *transfer = (transfer_t *) read;
+    transfer->pending->gets--;
+    transfer_end(transfer, status);
+}
+
+/* False: it is to go as a message. */
+static bool get_read(const operation_t * operation, MPIR_Request * request)
+{
+    const part_t *part = &operation->window->parts[operation->target];
+    const struct iovec to = {.iov_base = operation->addr,.iov_len = operation->bytes };
+    transfer_t *transfer = transfer_create(operation, request);
+    if (transfer == NULL)
+        return false;
+    transfer->read.done = get_end;
+    if (bufenlarge_channel_read(operation->peer->channel, part->shared.exposure, operation->offset,
+                                &to, 1, operation->bytes, 0, transfer) != BUFENLARGE_OK) {
+        MPL_free(transfer);
+        return false;
+    }
+    operation->window->pending[operation->target].gets++;
+    MPIDI_BUFENLARGE_pending_list(operation->window, operation->target);
+    return true;
+}
+
+/* As MPIDI_BUFENLARGE_put(). */
+bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, int target_count,
+                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p)
+{
+    operation_t operation;
+    MPIR_Request *request = NULL;
+    if (!plan(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+              target_datatype, win, &operation))
+        return false;
+    const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.get_read_min
+        && operation.window->parts[target_rank].shared.exposure;
+    if (request_p && (request = create_request()) == NULL)
+        return false;
+    const bool begun = large ? get_read(&operation, request)
+        : MPIDI_BUFENLARGE_batch_get(&operation, request);
+    if (request && !begun) {
+        MPID_Request_complete(request);
+        MPIDI_CH4_REQUEST_FREE(request);
+    } else if (request) {
+        *request_p = request;
+    }
+    return begun;
 }

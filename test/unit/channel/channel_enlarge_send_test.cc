@@ -363,9 +363,75 @@ TEST_CASE("a refusal leaves the channel small: the data goes in pieces through t
   CHECK(asked.solo.upper.failures.empty());
 }
 
-TEST_CASE("without memory for the large send ring it is tried again, and the channel stays silent", "[channel][E9]") {
+TEST_CASE("without memory for the large send ring small slots go into the peer's large ones", "[channel][E9]") {
   Asked asked;
   asked.solo.port.refuses_memory = [](std::size_t bytes) { return bytes == 131072; };
+  const EnlargeAck ack = asked.answer();
+  CHECK(asked.solo.port.news() == Log{"free 8192", "refuse 131072", "allocate 8192"});
+  CHECK(asked.state() == State::kSteady);
+  CHECK(asked.solo.channel().send_phase() == 0);
+  CHECK(asked.solo.channel().sent().refused == 1);
+  CHECK(asked.solo.channel().sent().enlargements == 0);
+  CHECK(asked.solo.channel().registered_bytes() == 2 * 8192);
+  // event: more than a ring of it, from all of the small ring to all of the large one and round again
+  for (std::uint32_t n = 0; n < 5; ++n) {
+    const Vector vector({7000 + n, 20}, n);
+    CHECK(send(asked.solo.channel(), vector.all()) == Sent{Status::kOk, 7020 + n});
+    CHECK(asked.solo.port.writes.back().key == ack.ring_key);
+    // Expect: the peer finds it where its ring has slots
+    Bytes all;
+    while (const auto arrival = asked.peer.next()) {
+      CHECK(arrival->trailer.epoch == 1);
+      CHECK(arrival->payload.size() <= 488);
+      all.insert(all.end(), arrival->payload.begin(), arrival->payload.end());
+    }
+    CHECK(all == vector.bytes());
+    asked.peer.grant_all();
+    asked.solo.rounds();
+  }
+  // Expect: it does not ask again
+  CHECK(asked.solo.channel().enlarge_sender().request().number == 1);
+  CHECK(asked.solo.upper.failures.empty());
+}
+
+TEST_CASE("of the send rings that are smaller than the peer's the largest there is memory for is taken", "[channel][E9][E11]") {
+  Asked asked(2000, three_phases());
+  asked.solo.port.refuses_memory = [](std::size_t bytes) { return bytes == 8192; };
+  asked.answer();
+  CHECK(asked.solo.port.news() == Log{"free 512", "refuse 8192", "allocate 2048"});
+  CHECK(asked.solo.channel().send_phase() == 1);
+  CHECK(asked.solo.channel().sent().refused == 1);
+  CHECK(asked.solo.channel().sent().enlargements == 1);
+  const Vector vector({400, 900});
+  CHECK(send(asked.solo.channel(), vector.all()) == Sent{Status::kOk, 1300});
+  Bytes all;
+  while (const auto arrival = asked.peer.next()) all.insert(all.end(), arrival->payload.begin(), arrival->payload.end());
+  CHECK(all == vector.bytes());
+}
+
+TEST_CASE("where larger rings have more slots, a send ring may have to go back to smaller slots than it had", "[channel][E9]") {
+  const PhaseTable table = phases({{128, 8}, {512, 2}, {2048, 8}});
+  Asked asked(400, table);
+  asked.answer();
+  REQUIRE(asked.solo.channel().send_phase() == 1);
+  asked.solo.port.refuses_memory = [](std::size_t bytes) { return bytes > 1024; };
+  REQUIRE(asked.solo.send({1000}) == kNothingSent);
+  asked.request = request_in(asked.peer.next().value());
+  asked.solo.rounds();
+  asked.solo.port.news();
+  asked.answer();
+  CHECK(asked.solo.port.news() == Log{"free 1024", "refuse 16384", "refuse 4096", "allocate 1024"});
+  CHECK(asked.solo.channel().send_phase() == 0);
+  const Vector vector({400, 300});
+  CHECK(send(asked.solo.channel(), vector.all()) == Sent{Status::kOk, 700});
+  Bytes all;
+  while (const auto arrival = asked.peer.next()) all.insert(all.end(), arrival->payload.begin(), arrival->payload.end());
+  CHECK(all == vector.bytes());
+}
+
+TEST_CASE("without memory for a send ring of any size it is tried again, and the channel stays silent", "[channel][E9]") {
+  Asked asked;
+  asked.solo.port.refuses_memory = [](std::size_t) { return true; };
   asked.answer();
   CHECK(asked.state() == State::kSwapping);
   CHECK(asked.solo.send({8}) == kNothingSent);
@@ -373,12 +439,13 @@ TEST_CASE("without memory for the large send ring it is tried again, and the cha
   asked.solo.port.refuses_memory = nullptr;
   asked.solo.port.now += Connect::kPauseMinUs;
   asked.solo.rounds(2);
+  CHECK(asked.solo.channel().send_phase() == 1);
   CHECK(asked.solo.send({5000}) == Sent{Status::kOk, 5000});
 }
 
-TEST_CASE("without memory for the large send ring for good the channel fails, clearly", "[channel][E9]") {
+TEST_CASE("without memory for a send ring of any size for good the channel fails, clearly", "[channel][E9]") {
   Asked asked;
-  asked.solo.port.refuses_memory = [](std::size_t bytes) { return bytes == 131072; };
+  asked.solo.port.refuses_memory = [](std::size_t) { return true; };
   asked.answer();
   for (int i = 0; i < 40 && asked.solo.upper.failures.empty(); ++i) {
     asked.solo.port.now += 1'000'000;

@@ -173,6 +173,39 @@ TEST_CASE("a receiver that cannot provide the ring: everything goes in pieces, n
   }
 }
 
+TEST_CASE("a sender that cannot provide the ring: small slots in a large ring, and nothing is lost", "[channel][duo]") {
+  struct Case {
+    std::uint32_t small, large;
+    Arrival arrival;
+  };
+  for (const Case& one : {Case{1, 1, Arrival::kInOrder}, Case{3, 3, Arrival::kChecked}, Case{16, 16, Arrival::kMixed},
+                          Case{16, 4, Arrival::kDoorbell}, Case{4, 16, Arrival::kChecked}}) {
+    const PhaseTable table = phases({{512, one.small}, {8192, one.large}});
+    Duo duo(settings(table));
+    for (auto& side : duo.side) side.port.arrives = one.arrival;
+    duo.open();
+    duo.side[0].port.refuses_memory = [&](std::size_t bytes) { return bytes == table.at(1).ring_bytes(); };
+    for (std::uint32_t n = 0; n < 4; ++n) {
+      const Vector vector({3000 + n, 20, 10'000}, n);
+      duo.send_all(0, vector);
+      duo.settle();
+      INFO(one.small << " and " << one.large << " slots, message " << n);
+      CHECK(duo.side[1].messages().back() == vector.bytes());
+    }
+    CHECK(duo.side[0].channel().sent().refused == 1);
+    CHECK(duo.side[1].channel().received().refused == 0);
+    CHECK(duo.side[0].channel().send_phase() == 0);
+    CHECK(duo.side[1].channel().receive_phase() == 1);
+    // Expect: the other direction cannot grow either, for this side's receive ring is refused, and goes on
+    const Vector back({5000});
+    duo.send_all(1, back);
+    duo.settle();
+    CHECK(duo.side[0].messages().back() == back.bytes());
+    CHECK(duo.side[1].channel().send_phase() == 0);
+    for (auto& side : duo.side) CHECK(side.upper.failures.empty());
+  }
+}
+
 TEST_CASE("what is registered is what is used: memory of small rings is gone after both have grown", "[channel][duo][E7][E9]") {
   Duo duo(settings(two_phases()));
   duo.open();

@@ -181,5 +181,44 @@ TEST_CASE("no more than four data writes of a channel are posted at once", "[rea
   CHECK(std::memcmp(room.data(), source.bytes().data(), 7000) == 0);
 }
 
+// The segments lie over each other, so that a gigabyte of them is not a gigabyte of memory; too many to be registered.
+TEST_CASE("a read of more than 1 GiB through the ring goes as several requests, one after the other", "[read][R2][R4]") {
+  constexpr std::uint32_t kPiece = 4u << 20;
+  constexpr std::uint64_t kBytes = std::uint64_t{kReadSegmentBytesMax} + 2 * kPiece - 5;
+  ReadSolo solo(settings(phases({{4u << 20, 2}})));
+  FakePeer& peer = solo.connect();
+  Bytes memory(kPiece);
+  std::vector<iovec> to(kBytes / kPiece, {memory.data(), kPiece});
+  to.push_back({memory.data(), kBytes % kPiece});
+  REQUIRE(solo.channel().read({to, &memory, 0, kBytes, 77, true}) == Status::kOk);
+  std::uint64_t done = 0;
+  for (const std::uint64_t asked : {std::uint64_t{kReadSegmentBytesMax}, kBytes - kReadSegmentBytesMax}) {
+    solo.rounds(2);
+    const auto requests = solo.requests();
+    REQUIRE(requests.size() == 1);
+    CHECK(requests[0].bytes == asked);
+    CHECK(requests[0].sources[0].offset == done);
+    CHECK((requests[0].head.flags & kReadLast) == (done == 0 ? 0 : kReadLast));
+    Bytes data = pattern(kPiece - 64, static_cast<std::uint32_t>(asked));
+    for (std::uint64_t left = asked; left != 0;) {
+      const auto bytes = std::min<std::uint64_t>(left, data.size());
+      left -= bytes;
+      data[0] = static_cast<std::byte>(left);
+      solo.piece(requests[0].head.sequence, std::span(data).first(bytes), left == 0);
+      const std::size_t at = done % kPiece;
+      done += bytes;
+      CHECK(solo.upper.reads.empty());
+      solo.rounds();
+      const std::size_t part = std::min<std::size_t>(bytes, kPiece - at);
+      if (std::memcmp(memory.data() + at, data.data(), part) != 0) FAIL(done << " bytes: the piece is not in place");
+      if (std::memcmp(memory.data(), data.data() + part, bytes - part) != 0) FAIL(done << " bytes: the rest is not");
+    }
+  }
+  REQUIRE(solo.upper.reads.size() == 1);
+  CHECK(solo.upper.reads[0].status == Status::kOk);
+  CHECK(solo.context.core().rendezvous.piece_bytes == kBytes);
+  CHECK_FALSE(peer.next());
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

@@ -159,8 +159,9 @@ TEST_CASE("what is shared is given back although a peer was lost in the middle o
     ReadDuo duo;
     duo.side[0].port.completes = false;  // the writes stay posted
     Bytes memory = pattern(6u << 20, 3);  // more than are posted at once
-    std::uint32_t name = 0;
-    REQUIRE(duo.side[0].context.share(memory.data(), memory.size(), name));
+    Shared shared;
+    REQUIRE(duo.side[0].context.share(memory.data(), memory.size(), shared));
+    const std::uint32_t name = shared.name;
     Vector destination({memory.size()}, 1);
     duo.read(1, name, 0, destination, false);
     duo.rounds(5);
@@ -186,7 +187,8 @@ TEST_CASE("a context that is closed gives back what it registered, and calls nob
   {
     FakeContext context(port, settings(two_phases()), 0, 2, kJobKey, upper.layer());
     context.set_cards(fake_cards(2));
-    std::uint32_t name = 0, shared = 0;
+    std::uint32_t name = 0;
+    Shared shared;
     REQUIRE(context.channel(1)->expose(source.all(), nullptr, name) == Status::kOk);
     REQUIRE(context.share(room.data(), room.size(), shared));
     REQUIRE(context.channel(1)->read({destination.all(), nullptr, 0, 100, 7, true}) == Status::kOk);

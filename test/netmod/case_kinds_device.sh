@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# The kinds of case for tools/rdma-vm, as in case_kinds.sh. Sourced. Bash.
+# shellcheck disable=SC2016,SC2034,SC2154 # jq programs; variables shared with run
+
+# ---- summary ------------------------------------------------------------------------------------
+
+# What the JSON summary says of the fabric, against what the fabric is: prints what is wrong.
+# shellcheck disable=SC2016 # a jq program
+summary_program='
+    (if $fabric == "rxe" then "FI_PROTO_RDMA_CM_IB_RC" else "FI_PROTO_IWARP" end) as $protocol |
+    .reports[] | "rank \(.rank): " as $who |
+    if .provider != "verbs" then $who + "provider \(.provider)"
+    elif .protocol != $protocol then $who + "protocol \(.protocol), expected \($protocol)"
+    elif .arrival != $arrival then $who + "arrival \(.arrival), expected \($arrival)"
+    elif (.arrival_reason | length) == 0 then $who + "no reason for the arrival mode"
+    elif ([.channels[] | select(.send.messages > 0)] | length) == 0 then $who + "no channel was used"
+    elif .peer_memory.send_queue_bytes == 0 then $who + "no size of the send queue"
+    else empty end'
+
+# case_summary: ARGUMENTS is the setting (E15).
+case_summary() {
+    local setting=$4 arrival=mixed
+    [ "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" = rxe ] || arrival=polled # what auto comes to
+    case $setting in doorbell | polled) arrival=$setting ;; esac
+    judge_summary "$work/log/summary-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' \
+        --arg fabric "$RDMA_VM_FABRIC" --arg arrival "$arrival" "$summary_program"
+}
+
+# ---- large messages -----------------------------------------------------------------------------
+
+# How the data of a program went over an RDMA device: by writes, whose end was told in the way the device has.
+# $pieces: "none" where nothing is to go through a ring.
+# shellcheck disable=SC2016 # a jq program
+ways_program='
+    .totals.large as $large |
+    (if $fabric == "rxe" then "ends_by_immediate" else "ends_by_message" end) as $used |
+    (["ends_by_immediate", "ends_by_message"] - [$used])[0] as $unused |
+    if $large.reads == 0 or $large.read_bytes == 0 then "nothing was read without a copy"
+    elif $large[$used] == 0 then "\($used): expected more than 0"
+    elif $large[$unused] != 0 then "\($unused): expected 0, got \($large[$unused])"
+    elif $large.read_bytes != $large.answered_bytes then
+        "\($large.read_bytes) bytes were read, \($large.answered_bytes) answered"
+    elif $pieces == "none" and $large.piece_bytes != 0 then "\($large.piece_bytes) bytes went through rings"
+    elif $pieces == "none" and $large.refused != 0 then "\($large.refused) registrations were refused"
+    elif $pieces == "some" and $large.piece_bytes == 0 then "no bytes went through rings"
+    else empty end'
+
+# case_ways: ARGUMENTS is "SETTING none|some PROGRAM_ARGUMENT...".
+case_ways() {
+    local setting pieces program_arguments
+    read -r setting pieces program_arguments <<<"$4"
+    judge_summary "$work/log/ways-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals.large | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
+            "\(.read_bytes) bytes without a copy, \(.piece_bytes) through rings"' \
+        --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" --arg pieces "$pieces" "$ways_program"
+}
+
+# ---- locked memory ------------------------------------------------------------------------------
+
+# run_locked KIB LOG LIMIT COMMAND...: with so much memory to lock, which the system asks nobody for who has CAP_IPC_LOCK.
+run_locked() {
+    local kib=$1 log=$2 limit=$3
+    shift 3
+    run_job "$log" "$limit" bash -c 'ulimit -l "$0" && exec setpriv --bounding-set -ipc_lock env "$@"' "$kib" "$@"
+}
+
+# case_locked: ARGUMENTS is "KIB WARNINGS SETTING PROGRAM_ARGUMENT...". All data arrives; WARNINGS is "some" where
+# memory does not suffice for large rings. None of the processes warns twice.
+case_locked() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 kib warnings setting rest words count
+    read -r kib warnings setting rest <<<"$4"
+    read -r -a words <<<"$(setting_environment "$setting")"
+    # shellcheck disable=SC2086 # arguments are words
+    run_locked "$kib" "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" $rest "seed=$seed"
+    check_job "$test_program" "$limit" "$log"
+    [ -z "$reason" ] || return 0
+    count=$(grep -c "^bufenlarge: rank [0-9]*: warning: memory could not be registered: .*(ulimit -l $kib)" "$log.err" || true)
+    if [ "$(grep -c . "$log.err" || true)" -ne "$count" ]; then
+        reason="standard error has more than warnings of the limit"
+    elif grep -o '^bufenlarge: rank [0-9]*' "$log.err" | sort | uniq -d | grep -q .; then
+        reason="a process warned twice"
+    elif [ "$warnings" = some ] && [ "$count" -eq 0 ]; then
+        reason="no process warned of the limit"
+    fi
+    remark="$count of $ranks processes warned"
+}
+
+# case_unlockable: ARGUMENTS is KIB, too little for a single connection.
+case_unlockable() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6
+    run_locked "$4" "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program"
+    check_refusal "$limit" "$log" "no memory could be registered for the rings of a new connection: " \
+        "bytes were refused" "this process may lock $(($4 * 1024)) (ulimit -l $4)"
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mangled_oneside.c: mangled_oneside WHAT: one-sided operations, or their answers, that say what cannot be
+ * (docs/wire-protocol.md, section 9), made by standing between MPI and the library's send. Who gets them must end the
+ * job with an error that says what was wrong. WHAT: offset, window, cut or get of an operation of rank 0, number or id
+ * of an answer of rank 1.
+ */
+#define _GNU_SOURCE
+#include <bufenlarge.h>
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OPERATIONS = 5, ANSWERS = 6, WINDOW_AT = 16, RECORD_AT = 24, ANSWER_AT = 16, MESSAGE_MAX = 256 };
+enum { WINDOW_BYTES = 4 << 20, PATIENCE = 100 };
+
+typedef bufenlarge_status_t (*send_function_t)(bufenlarge_channel_t *, const struct iovec *, int, unsigned,
+                                               size_t *);
+static const char *what = "";
+static int mangled;
+
+static void add(unsigned char *at, uint32_t more)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof(value));
+    value += more;
+    memcpy(at, &value, sizeof(value));
+}
+
+/* Returns whether something was changed. */
+static int mangle(unsigned char *message)
+{
+    const int operations = message[0] == OPERATIONS;
+    if (operations && strcmp(what, "window") == 0)
+        add(message + WINDOW_AT, 12345);
+    else if (operations && strcmp(what, "offset") == 0)
+        add(message + RECORD_AT, WINDOW_BYTES);
+    else if (operations && strcmp(what, "cut") == 0)
+        add(message + RECORD_AT + 8, 64);
+    else if (operations && strcmp(what, "get") == 0)
+        add(message + RECORD_AT + 8, 1 << 20);
+    else if (!operations && strcmp(what, "number") == 0)
+        add(message + ANSWER_AT + 8, 1);
+    else if (!operations && strcmp(what, "id") == 0)
+        add(message + ANSWER_AT, 1);
+    else
+        return 0;
+    return 1;
+}
+
+/* Found before the library's own, and called in its place. */
+bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel, const struct iovec *iov, int iov_count,
+                                            unsigned flags, size_t *bytes_sent_p)
+{
+    static send_function_t library;
+    unsigned char message[MESSAGE_MAX];
+    struct iovec changed;
+
+    if (library == NULL)
+        *(void **) &library = dlsym(RTLD_NEXT, "bufenlarge_channel_send");
+    const unsigned char *kind = iov[0].iov_base;
+    if (what[0] == '\0' || iov_count != 1 || iov[0].iov_len > MESSAGE_MAX || (*kind != OPERATIONS && *kind != ANSWERS))
+        return library(channel, iov, iov_count, flags, bytes_sent_p);
+    memcpy(message, iov[0].iov_base, iov[0].iov_len);
+    mangled += mangle(message);
+    changed = (struct iovec) { .iov_base = message, .iov_len = iov[0].iov_len };
+    return library(channel, &changed, 1, flags, bytes_sent_p);
+}
+
+int main(int argc, char **argv)
+{
+    static char memory[WINDOW_BYTES];
+    char data[8] = "";
+    int rank;
+    MPI_Win win;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Win_create(memory, WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    what = argc > 1 ? argv[1] : "";
+    const int gets = strcmp(what, "get") == 0 || strcmp(what, "id") == 0;
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < PATIENCE && rank == 0; i++) {
+        if (gets)
+            MPI_Get(data, sizeof(data), MPI_BYTE, 1, 0, sizeof(data), MPI_BYTE, win);
+        else
+            MPI_Put(data, sizeof(data), MPI_BYTE, 1, 0, sizeof(data), MPI_BYTE, win);
+        MPI_Win_flush(1, win);
+    }
+    if (rank == 1) /* until rank 0 ends the job, or this one does */
+        MPI_Recv(data, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    fprintf(stderr, "mangled_oneside: rank %d of 2: %d messages mangled, nobody minded\n", rank, mangled);
+    MPI_Finalize();
+    return 1;
+}

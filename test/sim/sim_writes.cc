@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sim_writes.h"
+
+#include <algorithm>
+
+#include "sim/sim_peer.h"
+
+namespace bufenlarge::sim {
+
+namespace {
+
+constexpr std::byte kUnwritten{0x5a};
+constexpr std::byte kGivenBack{0xc3};  // what its owner does with memory that is his again
+
+}  // namespace
+
+void SimWrites::violate(const SimWrite& write, const std::string& text) {
+  fabric_.violate("rank " + std::to_string(write.plan->writer) + " writes " + std::to_string(write.bytes.size()) +
+                  " bytes of rank " + std::to_string(write.plan->target) + ": " + text);
+}
+
+std::uint64_t SimWrites::next_put_us() const {
+  return all_put() ? ~std::uint64_t{0} : config_.start_us + config_.writes[put_].start_us;
+}
+
+void SimWrites::put_due() {
+  for (; !all_put() && fabric_.clock.now_us() >= next_put_us(); ++put_) begin(config_.writes[put_]);
+}
+
+void SimWrites::begin(const SimWritePlan& plan) {
+  SimPeer* writer = peer_of_(plan.writer);
+  SimPeer* target = peer_of_(plan.target);
+  if (writer == nullptr || target == nullptr) return;
+  auto write = std::make_unique<SimWrite>();
+  write->plan = &plan;
+  write->bytes = message_bytes(static_cast<std::uint32_t>(put_) + 2'000'000, plan.bytes);
+  write->from = write->bytes;
+  write->to.assign(plan.bytes, kUnwritten);
+  fabric_.moved = true;
+  if (!target->share(write->to, write->shared)) return;
+  const bool can = fabric_.arrival_of(plan.target) != Arrival::kChecked;
+  if (write->shared.writable != can) violate(*write, "shared for writing where that cannot be told, or not where it can");
+  if (can) {
+    ordering_ = true;
+    const Status status =
+        writer->write(plan.target, {write->from.data(), write.get(), write->shared.address, plan.bytes, write->shared.key});
+    ordering_ = false;
+    write->ordered = status == Status::kOk;
+  }
+  if (write->ordered) {
+    ++fabric_.totals.writes;
+    writer->put_after_writes(plan.target, plan.after_bytes, write.get());
+  } else {
+    target->unshare(write->shared);
+  }
+  writes_.push_back(std::move(write));
+}
+
+void SimWrites::written(std::uint32_t rank, std::uint32_t peer, SimWrite& write, Status status, bool peer_gone) {
+  fabric_.moved = true;
+  fabric_.trace.note("%lld>%lld  written: %lld bytes, status %lld", rank, peer, write.bytes.size(),
+                     static_cast<std::uint64_t>(status));
+  if (ordering_) violate(write, "told from within the call");
+  if (rank != write.plan->writer || peer != write.plan->target) violate(write, "told to another");
+  if (!write.ordered || write.told++ != 0) violate(write, "its end was told twice, or of what was not ordered");
+  if (status != Status::kOk && !peer_gone) violate(write, "ended with status " + std::to_string(static_cast<int>(status)));
+  if (status != Status::kOk) ++fabric_.totals.writes_lost;
+  if (write.from != write.bytes) violate(write, "its source has changed");
+  std::ranges::fill(write.from, kGivenBack);
+}
+
+void SimWrites::arrived(SimWrite& write) {
+  write.arrived = true;
+  if (write.to != write.bytes) violate(write, "the message after it came before it, or it is wrong");
+  fabric_.totals.bytes_written += write.bytes.size();
+  peer_of_(write.plan->target)->unshare(write.shared);
+  std::ranges::fill(write.to, kGivenBack);
+}
+
+// The message after it is waited for as all messages are.
+bool SimWrites::done_of(std::uint32_t rank) const {
+  return std::ranges::all_of(writes_, [&](const auto& write) {
+    return write->plan->writer != rank || peer_of_(rank) == nullptr || !write->ordered || write->told != 0;
+  });
+}
+
+bool SimWrites::done() const {
+  if (!all_put()) return false;
+  for (std::uint32_t rank = 0; rank < config_.peers; ++rank)
+    if (!done_of(rank)) return false;
+  return true;
+}
+
+void SimWrites::check_end() {
+  for (const auto& write : writes_) {
+    const auto given_back = [](std::byte one) { return one == kGivenBack; };
+    if (write->arrived && !std::ranges::all_of(write->to, given_back)) violate(*write, "written after the message that followed it");
+    if (write->told != 0 && !std::ranges::all_of(write->from, given_back)) violate(*write, "the source was changed after the end");
+    SimPeer* target = peer_of_(write->plan->target);
+    if (target != nullptr && write->ordered && !write->arrived) {
+      target->unshare(write->shared);
+      write->arrived = true;
+      std::ranges::fill(write->to, kGivenBack);
+    }
+  }
+}
+
+}  // namespace bufenlarge::sim
