@@ -129,22 +129,24 @@ static void step_messages(const scene_t *scene)
     free(requests);
 }
 
-/* Each rank receives from whoever comes; sizes are learned by probing. */
+/* Each rank receives from whoever comes; sizes are learned by probing. The tag is the step's: another process may be a step
+ * ahead. */
 static void step_any_source(const scene_t *scene)
 {
     const int to = (scene->rank + 1 + scene->root) % scene->size;
     const int from = (scene->rank + 2 * scene->size - 1 - scene->root) % scene->size;
+    const int tag = 100 + (int) scene->step;
     uint64_t *data = filled(scene, scene->rank, to, scene->count);
     MPI_Request request;
     MPI_Status status;
     int count;
-    MPI_Isend(data, scene->count, MPI_UINT64_T, to, 77, scene->comm, &request);
-    MPI_Probe(MPI_ANY_SOURCE, 77, scene->comm, &status);
+    MPI_Isend(data, scene->count, MPI_UINT64_T, to, tag, scene->comm, &request);
+    MPI_Probe(MPI_ANY_SOURCE, tag, scene->comm, &status);
     MPI_Get_count(&status, MPI_UINT64_T, &count);
     expect(scene, "probed count", -1, (uint64_t) count, (uint64_t) scene->count);
     expect(scene, "source", -1, (uint64_t) status.MPI_SOURCE, (uint64_t) from);
     uint64_t *room = words((size_t) count);
-    MPI_Recv(room, count, MPI_UINT64_T, MPI_ANY_SOURCE, 77, scene->comm, &status);
+    MPI_Recv(room, count, MPI_UINT64_T, MPI_ANY_SOURCE, tag, scene->comm, &status);
     expect_all(scene, "probed message", room, from, scene->rank, count);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     free(data);
