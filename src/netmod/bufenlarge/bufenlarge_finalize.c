@@ -40,6 +40,9 @@
 /* For reports that are on their way when all processes have sent theirs. */
 #define REPORTS_WAIT_SECONDS 10.0
 
+/* After a process of the own job was lost. Long enough for all others to leave the barrier when it has ended. */
+#define LOST_WAIT_SECONDS 10.0
+
 typedef struct {
     pthread_t thread;
     MPL_atomic_int_t done;
@@ -93,19 +96,40 @@ static int drain(MPIDI_BUFENLARGE_vci_t * vci)
 }
 
 /* Others may have left the barrier, and closed, before we know that it has ended: that they are
- * lost then is no error. */
-static int barrier_with_progress(void)
+ * lost then is no error. But one that has ended without MPI_Finalize never comes to it. Where the process manager
+ * lets the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they are not to wait for ever. */
+static bool waits_in_vain(const MPIDI_BUFENLARGE_vci_t * vci, MPL_time_t * since, bool * is_set)
+{
+    MPL_time_t now;
+    double seconds;
+    if (!vci->own_lost)
+        return false;
+    MPL_wtime(&now);
+    if (!*is_set)
+        *since = now;
+    *is_set = true;
+    MPL_wtime_diff(since, &now, &seconds);
+    return seconds >= LOST_WAIT_SECONDS;
+}
+
+static int barrier_with_progress(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     barrier_t barrier;
+    MPL_time_t since;
+    bool is_set = false, in_vain = false;
     if (MPIR_Process.size == 1)
         return MPI_SUCCESS;
     /* Without a thread there is the small risk described above. */
     if (!barrier_start(&barrier))
         return MPIR_pmi_barrier();
-    while (!MPL_atomic_acquire_load_int(&barrier.done))
+    while (!MPL_atomic_acquire_load_int(&barrier.done) && !in_vain) {
         make_progress();
+        in_vain = waits_in_vain(vci, &since, &is_set);
+    }
+    if (in_vain)
+        pthread_cancel(barrier.thread); /* it reads what will not come */
     pthread_join(barrier.thread, NULL);
-    return barrier.mpi_errno;
+    return in_vain ? MPI_SUCCESS : barrier.mpi_errno;
 }
 
 static void await_reports(void)
@@ -124,10 +148,10 @@ static void await_reports(void)
 static int summarize(MPIDI_BUFENLARGE_vci_t * vci)
 {
     MPIDI_BUFENLARGE_report_take();
-    int mpi_errno = barrier_with_progress();
+    int mpi_errno = barrier_with_progress(vci);
     MPIDI_BUFENLARGE_report_send();
     drain(vci);
-    int error = barrier_with_progress();
+    int error = barrier_with_progress(vci);
     if (MPIR_Process.rank == 0) {
         await_reports();
         MPIDI_BUFENLARGE_report_print();
@@ -143,7 +167,7 @@ static int finish_messages(MPIDI_BUFENLARGE_vci_t * vci)
         error = summarize(vci);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = error;
-    error = barrier_with_progress();
+    error = barrier_with_progress(vci);
     return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
 }
 

@@ -130,6 +130,7 @@ typedef struct {
     bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
+    bool own_lost;              /* a process of the own job was lost */
     struct MPIDI_BUFENLARGE_oneside *held;      /* with one-sided operations that are not sent yet */
     struct MPIDI_BUFENLARGE_gets *gets; /* small ones whose answer is to come */
     int mpi_errno;              /* to be returned from progress, once */

@@ -77,6 +77,7 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
     peer->direct = NULL;
     peer->lost_status = status;
     peer->lost_text = MPL_strdup(text[0] ? text : bufenlarge_status_name(status));
+    vci->own_lost |= rank < (uint32_t) MPIR_Process.size;
     peer->lost_next = vci->lost;
     vci->lost = peer;
 }
