@@ -23,6 +23,9 @@ struct ProcessName {
 };
 static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
 
+// As the C interface names it.
+[[nodiscard]] bufenlarge_status_t translate(Status status);
+
 }  // namespace bufenlarge
 
 struct bufenlarge_options {

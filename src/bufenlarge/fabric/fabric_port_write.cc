@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// How a write goes out: on tcp in as few system calls as can be, on verbs with a completion for each.
+#include <array>
+#include <cstring>
+
+#include "fabric/fabric_port.h"
+
+namespace bufenlarge {
+
+// Slots and words. Slots that do not lie next to each other go as the parts of one write: on tcp a write costs a system
+// call, whatever its parts. None has a completion: a slot is used again when the peer has granted it, and so when its
+// write has arrived; and to tell a completion costs this provider two system calls more.
+WriteResult FabricPort::write_tcp_slots(Endpoint& endpoint, const Region& region, const WritePart& part,
+                                        std::uint32_t key, WriteUse use) const {
+  std::uint32_t& count = endpoint.held_count;
+  fid_ep* fid = endpoint.fid.get();
+  if (count == 0 && use != WriteUse::kMoreSlots && part.bytes <= inline_bytes_)
+    return result_of(fi_inject_write(fid, part.from, part.bytes, 0, part.address, key), true);
+  if (count != 0 && use == WriteUse::kWord) return WriteResult::kAgain;
+  endpoint.held[count++] = part;
+  if (use == WriteUse::kMoreSlots && count < parts_max_) return WriteResult::kCopied;
+  std::array<iovec, kWritePartsMax> from;
+  std::array<fi_rma_iov, kWritePartsMax> to;
+  std::array<void*, kWritePartsMax> descriptors;
+  descriptors.fill(region.descriptor());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const WritePart& one = endpoint.held[i];
+    from[i] = {const_cast<std::byte*>(one.from), one.bytes};
+    to[i] = {one.address, one.bytes, key};
+  }
+  const fi_msg_rma message{from.data(), descriptors.data(), count, 0, to.data(), count, nullptr, 0};
+  const WriteResult result = result_of(fi_writemsg(fid, &message, 0), true);
+  count = result == WriteResult::kCopied ? 0 : count - 1;  // this one will come again
+  return result;
+}
+
+WriteResult FabricPort::write_tcp_data(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                                       std::uint64_t address, std::uint32_t key, std::uint32_t sequence) const {
+  if (link.endpoint()->held_count != 0) return WriteResult::kAgain;
+  const iovec source{const_cast<std::byte*>(from), bytes};
+  const fi_rma_iov destination{address, bytes, key};
+  void* descriptor = region.descriptor();
+  void* context = link.endpoint()->context(Endpoint::Operation::kData);
+  const fi_msg_rma message{&source, &descriptor, 1, 0, &destination, 1, context, sequence};
+  const std::uint64_t flags = sequence != 0 ? FI_COMPLETION | FI_REMOTE_CQ_DATA : FI_COMPLETION;
+  return result_of(fi_writemsg(link.fid(), &message, flags), false);
+}
+
+// After a write that is to be told of, where there is no immediate data: empty for a doorbell, else the sequence.
+bool FabricPort::post_message(Endpoint& endpoint, std::uint32_t sequence) const {
+  std::array<std::byte, kWordBytes> word{};
+  std::memcpy(word.data(), &sequence, sizeof sequence);
+  const ssize_t code = fi_send(endpoint.fid.get(), endpoint.words.copy(word.data()), sequence == 0 ? 0 : sizeof sequence,
+                               endpoint.words.region->descriptor(), 0, endpoint.context(Endpoint::Operation::kMessage));
+  if (code == 0) ++endpoint.posted;
+  return code == 0;
+}
+
+WriteResult FabricPort::write_verbs(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
+                                    std::uint64_t address, std::uint32_t key, WriteUse use,
+                                    std::uint32_t sequence) const {
+  using Operation = Endpoint::Operation;
+  Endpoint& endpoint = *link.endpoint();
+  const bool tells = use == WriteUse::kRungSlots || use == WriteUse::kLastData;
+  const bool message = tells && !immediate_data_;
+  if (endpoint.posted + (message ? 2u : 1u) > info_->tx_attr->size) return WriteResult::kAgain;
+  bool copied = bytes <= inline_bytes_;  // libfabric sends it inline then, and completes it all the same
+  void* descriptor = region.descriptor();
+  if (!copied && use == WriteUse::kWord && bytes == kWordBytes) {
+    from = endpoint.words.copy(from);
+    descriptor = endpoint.words.region->descriptor();
+    copied = true;
+  }
+  const bool data = use == WriteUse::kData || use == WriteUse::kLastData;
+  void* context = endpoint.context(copied || use == WriteUse::kWord ? Operation::kWord
+                                   : data                           ? Operation::kData
+                                                                    : Operation::kSlots);
+  const ssize_t code = tells && immediate_data_
+                           ? fi_writedata(link.fid(), from, bytes, descriptor, sequence, 0, address, key, context)
+                           : fi_write(link.fid(), from, bytes, descriptor, 0, address, key, context);
+  if (code != 0) return result_of(code, copied);
+  ++endpoint.posted;
+  if (message && !post_message(endpoint, sequence)) return WriteResult::kFailed;  // there was room for it
+  return result_of(0, copied);
+}
+
+}  // namespace bufenlarge
