@@ -19,8 +19,10 @@ using Catch::Matchers::Contains;
 constexpr std::uint64_t kKey = 0x0123456789abcdefu;
 
 // What rank 1 of a job of two with default settings would say.
+// As the knobs have it by default.
+PhaseTable default_phases() { return phases({{512, 16}, {8256, 16}}); }
+
 Hello right_hello() {
-  const PhaseTable table = phases({{512, 16}, {8256, 16}});
   Hello hello{};
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
@@ -29,7 +31,7 @@ Hello right_hello() {
   hello.slot_bytes = 512;
   hello.slots = 16;
   hello.attempt = 1;
-  hello.geometry = geometry_hash(table);
+  hello.geometry = geometry_hash(default_phases());
   return hello;
 }
 
@@ -76,7 +78,7 @@ struct Forged {
 TEST_CASE("a right hello is accepted: the forgeries below fail for what is forged in them", "[hostile]") {
   Forged forged;
   CHECK(forged.ask(bytes_of(right_hello())).accepted);
-  const auto hello = check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(phases({{512, 16}, {8256, 16}}))});
+  const auto hello = check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(default_phases())});
   REQUIRE(hello.hello);
   CHECK(hello.hello->rank == 0);
   CHECK(hello.hello->attempt == 1);
@@ -185,7 +187,7 @@ TEST_CASE("a peer that writes what breaks the wire's rules loses its channel, an
   Forged forged;
   REQUIRE(forged.ask(bytes_of(right_hello())).accepted);
   const Hello told =
-      check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(phases({{512, 16}, {8256, 16}}))}).hello.value();
+      check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(default_phases())}).hello.value();
   const FabricPort::Region source = forged.forger.port.allocate(512);
   auto* trailer = reinterpret_cast<SlotTrailer*>(source.data() + 512 - sizeof(SlotTrailer));
   *trailer = SlotTrailer{0, 0, 0xffffffff, 77, 0, 99, commit_word(0, 0)};

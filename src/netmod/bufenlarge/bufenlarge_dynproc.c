@@ -189,13 +189,9 @@ static bool take_arrived(int tag, void *buf, size_t bytes)
  * seconds is none. */
 static int wait_a_round(const MPL_time_t * begin, int timeout, bool * late_p)
 {
-    MPL_time_t now;
-    double seconds;
     int mpi_errno = MPID_Progress_test(NULL);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    MPL_wtime(&now);
-    MPL_wtime_diff(begin, &now, &seconds);
-    *late_p = timeout > 0 && seconds >= timeout;
+    *late_p = timeout > 0 && MPIDI_BUFENLARGE_seconds_since(begin) >= timeout;
     return mpi_errno;
 }
 

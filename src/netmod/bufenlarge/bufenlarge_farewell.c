@@ -56,9 +56,5 @@ bool MPIDI_BUFENLARGE_farewell_send(MPIDI_BUFENLARGE_vci_t * vci)
 /* Waiting for answers has come to its end. */
 bool MPIDI_BUFENLARGE_farewell_done(const MPIDI_BUFENLARGE_vci_t * vci, const MPL_time_t * begin)
 {
-    MPL_time_t now;
-    double seconds;
-    MPL_wtime(&now);
-    MPL_wtime_diff(begin, &now, &seconds);
-    return count_missing(vci) == 0 || seconds >= ANSWERS_WAIT_SECONDS;
+    return count_missing(vci) == 0 || MPIDI_BUFENLARGE_seconds_since(begin) >= ANSWERS_WAIT_SECONDS;
 }

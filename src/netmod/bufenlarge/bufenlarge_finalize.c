@@ -100,16 +100,12 @@ static int drain(MPIDI_BUFENLARGE_vci_t * vci)
  * lets the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they are not to wait for ever. */
 static bool waits_in_vain(const MPIDI_BUFENLARGE_vci_t * vci, MPL_time_t * since, bool * is_set)
 {
-    MPL_time_t now;
-    double seconds;
     if (!vci->own_lost)
         return false;
-    MPL_wtime(&now);
     if (!*is_set)
-        *since = now;
+        MPL_wtime(since);
     *is_set = true;
-    MPL_wtime_diff(since, &now, &seconds);
-    return seconds >= LOST_WAIT_SECONDS;
+    return MPIDI_BUFENLARGE_seconds_since(since) >= LOST_WAIT_SECONDS;
 }
 
 static int barrier_with_progress(const MPIDI_BUFENLARGE_vci_t * vci)
@@ -134,14 +130,11 @@ static int barrier_with_progress(const MPIDI_BUFENLARGE_vci_t * vci)
 
 static void await_reports(void)
 {
-    MPL_time_t begin, now;
-    double seconds = 0;
+    MPL_time_t begin;
     MPL_wtime(&begin);
-    while (MPIDI_BUFENLARGE_report_missing() && seconds < REPORTS_WAIT_SECONDS) {
+    while (MPIDI_BUFENLARGE_report_missing()
+           && MPIDI_BUFENLARGE_seconds_since(&begin) < REPORTS_WAIT_SECONDS)
         make_progress();
-        MPL_wtime(&now);
-        MPL_wtime_diff(&begin, &now, &seconds);
-    }
 }
 
 /* A report that cannot be written or sent is missed, and named, at rank 0; nothing else comes of it. */

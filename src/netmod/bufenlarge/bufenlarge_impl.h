@@ -297,6 +297,15 @@ void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
 void MPIDI_BUFENLARGE_dynamic_arrived(int tag, char *data, size_t bytes);
 void MPIDI_BUFENLARGE_dynamic_forget(void);
 
+MPL_STATIC_INLINE_PREFIX double MPIDI_BUFENLARGE_seconds_since(const MPL_time_t * begin)
+{
+    MPL_time_t now;
+    double seconds;
+    MPL_wtime(&now);
+    MPL_wtime_diff(begin, &now, &seconds);
+    return seconds;
+}
+
 /* bufenlarge_farewell.c */
 void MPIDI_BUFENLARGE_farewell_arrived(MPIDI_BUFENLARGE_peer_t * peer, uint32_t what);
 bool MPIDI_BUFENLARGE_farewell_send(MPIDI_BUFENLARGE_vci_t * vci);

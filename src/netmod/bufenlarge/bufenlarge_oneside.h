@@ -30,7 +30,7 @@ typedef struct {
 #define MPIDI_BUFENLARGE_PUT 0u
 #define MPIDI_BUFENLARGE_ASK UINT32_MAX
 
-/* What a slot of the second phase holds at the defaults. */
+/* A batch is what a slot of 8,192 bytes holds; those of the second phase are a little longer. */
 #define MPIDI_BUFENLARGE_BATCH_BYTES 8144
 
 typedef struct {

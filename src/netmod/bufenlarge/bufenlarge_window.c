@@ -157,6 +157,19 @@ static void transfer_end(transfer_t * transfer, bufenlarge_status_t status)
         MPID_Request_complete(request);
 }
 
+/* Hands the request of an operation that has begun to the caller; ends that of one that has not. */
+static void conclude(MPIR_Request * request, bool begun, bool complete, MPIR_Request ** request_p)
+{
+    if (request == NULL)
+        return;
+    if (complete || !begun)
+        MPID_Request_complete(request);
+    if (begun)
+        *request_p = request;
+    else
+        MPIDI_CH4_REQUEST_FREE(request);
+}
+
 /* -- Put -- */
 
 /* The library's written callback. */
@@ -199,12 +212,7 @@ bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatyp
     if (request_p && (request = create_request()) == NULL)
         return false;
     const bool begun = large ? put_write(&operation, request) : MPIDI_BUFENLARGE_batch_put(&operation);
-    if (request && (!large || !begun))  /* the data is copied */
-        MPID_Request_complete(request);
-    if (request && !begun)
-        MPIDI_CH4_REQUEST_FREE(request);
-    else if (request)
-        *request_p = request;
+    conclude(request, begun, !large, request_p);        /* small data is copied */
     return begun;
 }
 
@@ -254,11 +262,6 @@ bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype orig
         return false;
     const bool begun = large ? get_read(&operation, request)
         : MPIDI_BUFENLARGE_batch_get(&operation, request);
-    if (request && !begun) {
-        MPID_Request_complete(request);
-        MPIDI_CH4_REQUEST_FREE(request);
-    } else if (request) {
-        *request_p = request;
-    }
+    conclude(request, begun, false, request_p);
     return begun;
 }
