@@ -148,3 +148,16 @@ build_mpich() {
         make -C "$cache/plain" "-j$jobs" mpich "MPICH_WORK=$dir"
     printf '%s\n' "$key" >"$dir/install/.key"
 }
+
+# The same with a lock for each VCI, of which there can be four, in install-vcis.
+build_mpich_vcis() {
+    local dir key
+    build_mpich
+    dir=$(mpich_dir)
+    key=$(product_key)
+    [ "$(cat "$dir/install-vcis/.key" 2>/dev/null)" != "$key" ] || return 0
+    step "$logs/mpich-vcis.log" 7200 "MPICH with several VCIs" \
+        "$top/tools/mpich-build" --tree "$dir/tree" --build "$dir/build-vcis" --prefix "$dir/install-vcis" \
+        --library "$dir/install" --flags "--enable-thread-cs=per-vci --with-ch4-max-vcis=4" --logs "$dir/logs-vcis"
+    printf '%s\n' "$key" >"$dir/install-vcis/.key"
+}

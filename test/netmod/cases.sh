@@ -33,6 +33,7 @@ setting_environment() {
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
         three-doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
+        vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
 }
@@ -259,6 +260,7 @@ END
 netmod_cases() {
     local knob what
     growth_cases
+    one_vci_cases
     while IFS= read -r knob; do
         # A name without what separates names.
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"

@@ -5,10 +5,11 @@
 
 /* Calls the handler of an active message. With MPIDIG_AM_ATTR__IS_ASYNC the data follows, and *rreq_p is the
  * request that says where it is to go; NULL: nowhere. */
-int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
+int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_vci_t * vci,
+                                  const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
                                   uint32_t attr, MPIR_Request ** rreq_p)
 {
-    MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
+    MPIDIG_AM_ATTR_SET_VCIS(attr, vci->number, vci->number);
     *rreq_p = NULL;
     return MPIDIG_global.target_msg_cbs[wire->handler_id] ((void *) am_hdr, NULL,
                                                            (MPI_Aint) wire->data_bytes, attr,

@@ -75,7 +75,7 @@ static const char *dispatch(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
     if (unlikely(text != NULL))
         return text;
     uint32_t attr = 0;
-    MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
+    MPIDIG_AM_ATTR_SET_VCIS(attr, vci->number, vci->number);
     int mpi_errno =
         MPIDIG_global.target_msg_cbs[wire->handler_id] ((void *) am_hdr, (void *) data,
                                                         (MPI_Aint) wire->data_bytes, attr, NULL);
@@ -84,10 +84,10 @@ static const char *dispatch(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
     return NULL;
 }
 
-static bool is_awaited(const MPIDIG_hdr_t * hdr)
+static bool is_awaited(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDIG_hdr_t * hdr)
 {
     return MPIDIG_rreq_find(hdr->src_rank, hdr->tag, hdr->context_id,
-                            &MPIDI_global.per_vci[0].posted_list, MPIDIG_PT2PT_POSTED) != NULL;
+                            &MPIDI_global.per_vci[vci->number].posted_list, MPIDIG_PT2PT_POSTED) != NULL;
 }
 
 static const char *begin_stage(receive_t * receive, size_t bytes)
@@ -103,7 +103,7 @@ static const char *begin_stage(receive_t * receive, size_t bytes)
 static const char *begin_data(MPIDI_BUFENLARGE_vci_t * vci, receive_t * receive)
 {
     MPIR_Request *rreq;
-    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(&receive->header.wire,
+    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(vci, &receive->header.wire,
                                                                    receive->header.am_hdr,
                                                                    MPIDIG_AM_ATTR__IS_ASYNC,
                                                                    &rreq));
@@ -135,7 +135,7 @@ static const char *end_header(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, recei
     if (header->wire.kind == MPIDI_BUFENLARGE_KIND_LARGE)
         return begin_stage(receive, 0);
     if (data_bytes == 0 || (header->wire.handler_id == MPIDIG_SEND
-                            && !is_awaited((const MPIDIG_hdr_t *) header->am_hdr)))
+                            && !is_awaited(vci, (const MPIDIG_hdr_t *) header->am_hdr)))
         return begin_stage(receive, data_bytes);
     return begin_data(vci, receive);
 }

@@ -8,11 +8,11 @@ int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
                                     const MPIDI_BUFENLARGE_send_t * send,
                                     MPIDI_BUFENLARGE_peer_t ** peer_p)
 {
-    int mpi_errno = MPIDI_BUFENLARGE_peer_of(comm, rank, peer_p);
+    int mpi_errno = MPIDI_BUFENLARGE_peer_of(comm, rank, send->vci, peer_p);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (send->status != BUFENLARGE_OK)
-        MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci(0), (*peer_p)->rank, send->status,
+        MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci(send->vci), (*peer_p)->rank, send->status,
                                    bufenlarge_channel_error((*peer_p)->channel));
     return (*peer_p)->lost_text ? MPIDI_BUFENLARGE_peer_error(*peer_p) : MPI_SUCCESS;
 }
@@ -80,7 +80,7 @@ int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     MPIR_FUNC_ENTER;
 
     if (send->status == BUFENLARGE_OK) {
-        send->sreq = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, 0, 0);
+        send->sreq = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, send->vci, send->vci);
         MPIR_ERR_CHKANDJUMP(!send->sreq, mpi_errno, MPIX_ERR_NOREQ, "**nomemreq");
         send->sreq->comm = comm;
         MPIR_Comm_add_ref(comm);
@@ -131,7 +131,7 @@ void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
     const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
         .data_bytes = bytes,.data = report
     };
-    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), rank);
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), rank);
     MPIDI_BUFENLARGE_deferred_t *deferred = NULL;
 
     if (peer && !peer->lost_text)

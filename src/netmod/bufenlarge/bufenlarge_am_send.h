@@ -8,6 +8,9 @@
  * am_isend alike; none of them waits or makes progress (handlers call them from within progress);
  * am_hdr belongs to the caller again on return; the origin callback is called once, when the data
  * is the user's again, and the request may be gone after it.
+ *
+ * Both VCIs that MPIDIG names are the same one: the receiver's, by which all own sends and receives are posted
+ * (bufenlarge_pt2pt.h); it answers with those of the request, and a window has one.
  */
 #ifndef BUFENLARGE_AM_SEND_H_INCLUDED
 #define BUFENLARGE_AM_SEND_H_INCLUDED
@@ -29,10 +32,27 @@ MPL_STATIC_INLINE_PREFIX size_t MPIDI_BUFENLARGE_header_fill(MPIDI_BUFENLARGE_he
     return sizeof(header->wire) + (size_t) am_hdr_sz;
 }
 
-/* The channel a message may be handed to at once; NULL: it has to take the slow path. */
-MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPIDI_av_entry_t * av)
+/* What is known of a rank of a communicator, whose address is `av`, on a VCI; NULL while nothing was sent to it there. */
+MPL_STATIC_INLINE_PREFIX const MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_known_peer(
+    MPIR_Comm * comm, int rank, const MPIDI_av_entry_t * av, int vci)
 {
-    const MPIDI_BUFENLARGE_peer_t *peer = av->netmod.bufenlarge.peer;
+#if MPIDI_CH4_MAX_VCIS > 1
+    int lpid = 0, avtid = 0;
+    if (vci > 0) {
+        MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
+        MPIDI_BUFENLARGE_peer_t *const *peers = MPIDI_BUFENLARGE_vci(vci)->peers;
+        return avtid == 0 && peers ? peers[lpid] : NULL;
+    }
+#endif
+    return av->netmod.bufenlarge.peer;
+}
+
+/* The channel a message may be handed to at once; NULL: it has to take the slow path. */
+MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(MPIR_Comm * comm, int rank,
+                                                                       const MPIDI_av_entry_t * av,
+                                                                       int vci)
+{
+    const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_known_peer(comm, rank, av, vci);
     return likely(peer != NULL) ? peer->direct : NULL;
 }
 
@@ -54,12 +74,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
                                                   int src_vci, int dst_vci)
 {
     MPIDI_BUFENLARGE_header_t header;
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id,.vci = dst_vci };
     int mpi_errno = MPI_SUCCESS;
     MPIR_FUNC_ENTER;
 
     send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, 0);
-    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank));
+    bufenlarge_channel_t *channel =
+        MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
     if (unlikely(!channel || !MPIDI_BUFENLARGE_try_send(channel, &send)))
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, &send);
 
@@ -74,7 +95,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
                                                MPIR_Request * sreq)
 {
     MPIDI_BUFENLARGE_header_t header;
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id,.data = data,.sreq = sreq };
+    MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id,.data = data,.sreq = sreq,
+        .vci = dst_vci
+    };
     int mpi_errno = MPI_SUCCESS, contig;
     size_t data_bytes;
     MPI_Aint true_lb;
@@ -98,7 +121,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     }
 
     send.data = MPIR_get_contig_ptr(data, true_lb);
-    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank));
+    bufenlarge_channel_t *channel =
+        MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
     if (likely(channel && MPIDI_BUFENLARGE_try_send(channel, &send)))
         mpi_errno = MPIDIG_global.origin_cbs[handler_id] (sreq);
     else

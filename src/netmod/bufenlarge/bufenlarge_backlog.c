@@ -188,7 +188,7 @@ void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARG
 void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
                                    MPIDI_BUFENLARGE_deferred_t * deferred)
 {
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(peer->vci);
     const bool first = peer->backlog == NULL;
     append(vci, peer, deferred);
     if (first)

@@ -34,41 +34,58 @@ void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, char *data, size_t bytes)
     keep_report(rank, report);
 }
 
-static uint32_t count_channels(const bufenlarge_context_t * context)
+static uint32_t count_channels(void)
 {
     bufenlarge_channel_stats_t stats;
     uint32_t count = 0;
-    for (uint32_t peer = 0; peer < (uint32_t) MPIR_Process.size; peer++)
-        count += bufenlarge_context_channel_stats(context, peer, &stats) != 0;
+    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
+        const bufenlarge_context_t *context = MPIDI_BUFENLARGE_vci(vci)->context;
+        for (uint32_t peer = 0; peer < (uint32_t) MPIR_Process.size; peer++)
+            count += bufenlarge_context_channel_stats(context, peer, &stats) != 0;
+    }
     return count;
 }
 
-static void fill_large(MPIDI_BUFENLARGE_large_t * large, const bufenlarge_context_stats_t * stats)
+static void add_context_large(MPIDI_BUFENLARGE_large_t * large, const bufenlarge_context_stats_t * stats)
 {
-    large->reads = stats->reads;
-    large->read_bytes = stats->read_bytes;
-    large->answered_bytes = stats->answered_bytes;
-    large->piece_bytes = stats->piece_bytes;
-    large->by_immediate = stats->reads_by_immediate;
-    large->by_message = stats->reads_by_message;
-    large->registrations = stats->user_registrations;
-    large->registered_bytes_max = stats->user_bytes_max;
-    large->refused = stats->user_refused;
+    large->reads += stats->reads;
+    large->read_bytes += stats->read_bytes;
+    large->answered_bytes += stats->answered_bytes;
+    large->piece_bytes += stats->piece_bytes;
+    large->by_immediate += stats->reads_by_immediate;
+    large->by_message += stats->reads_by_message;
+    large->registrations += stats->user_registrations;
+    large->registered_bytes_max += stats->user_bytes_max;
+    large->refused += stats->user_refused;
 }
 
+/* The counts of one VCI, whose channels go from `at` on. Returns how many there are. */
+static uint32_t add_context(MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFENLARGE_vci_t * vci, uint32_t at)
+{
+    bufenlarge_context_stats_t stats;
+    uint32_t count = at;
+    bufenlarge_context_stats(vci->context, &stats);
+    report->channels_failed += stats.channels_failed;
+    report->connects_refused += stats.connects_refused;
+    report->connects_crossed += stats.connects_crossed;
+    report->registered_bytes += stats.registered_bytes;
+    report->registered_bytes_max += stats.registered_bytes_max;
+    report->registrations += stats.registrations;
+    report->deregistrations += stats.deregistrations;
+    add_context_large(&report->large, &stats);
+    for (uint32_t peer = 0; peer < (uint32_t) MPIR_Process.size && count < report->channel_count; peer++) {
+        report->channels[count].vci = (uint32_t) vci->number;
+        count += bufenlarge_context_channel_stats(vci->context, peer, &report->channels[count].stats) != 0;
+    }
+    return count - at;
+}
+
+/* What is the same on all VCIs. */
 static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_context_t * context)
 {
     bufenlarge_context_stats_t stats;
     bufenlarge_context_stats(context, &stats);
     report->rank = (uint32_t) MPIR_Process.rank;
-    report->channels_failed = stats.channels_failed;
-    report->connects_refused = stats.connects_refused;
-    report->connects_crossed = stats.connects_crossed;
-    report->registered_bytes = stats.registered_bytes;
-    report->registered_bytes_max = stats.registered_bytes_max;
-    report->registrations = stats.registrations;
-    report->deregistrations = stats.deregistrations;
-    fill_large(&report->large, &stats);
     snprintf(report->provider, sizeof(report->provider), "%s", stats.provider);
     snprintf(report->protocol, sizeof(report->protocol), "%s", stats.protocol);
     snprintf(report->interface_name, sizeof(report->interface_name), "%s", stats.interface_name);
@@ -78,24 +95,23 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     bufenlarge_context_peer_memory(context, &report->peer_memory);
     snprintf(report->memory_basis, sizeof(report->memory_basis), "%s", report->peer_memory.basis);
     report->peer_memory.basis = NULL;   /* means nothing elsewhere */
-    uint32_t count = 0;
-    for (uint32_t peer = 0; count < report->channel_count; peer++)
-        count += bufenlarge_context_channel_stats(context, peer, &report->channels[count]) != 0;
 }
 
 /* Writes down what the job has made of the channels. NULL when memory is out. */
 static MPIDI_BUFENLARGE_report_t *make_report(void)
 {
-    const bufenlarge_context_t *context = MPIDI_BUFENLARGE_vci(0)->context;
-    const uint32_t count = count_channels(context);
+    const uint32_t count = count_channels();
     const size_t bytes =
-        sizeof(MPIDI_BUFENLARGE_report_t) + count * sizeof(bufenlarge_channel_stats_t);
+        sizeof(MPIDI_BUFENLARGE_report_t) + count * sizeof(MPIDI_BUFENLARGE_channel_report_t);
+    uint32_t filled = 0;
     MPIDI_BUFENLARGE_report_t *report = MPL_calloc(1, bytes, MPL_MEM_OTHER);
     if (report == NULL)
         return NULL;
     report->report_bytes = (uint32_t) bytes;
     report->channel_count = count;
-    fill_report(report, context);
+    fill_report(report, MPIDI_BUFENLARGE_main_vci()->context);
+    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++)
+        filled += add_context(report, MPIDI_BUFENLARGE_vci(vci), filled);
     return report;
 }
 
@@ -167,7 +183,7 @@ static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
         totals->connects_crossed += report->connects_crossed;
         add_large(&totals->large, &report->large);
         for (uint32_t i = 0; i < report->channel_count; i++)
-            add_channel(totals, &report->channels[i]);
+            add_channel(totals, &report->channels[i].stats);
     }
     totals->ring_bytes_all_large = totals->channels * 2 * last_number(MPIR_CVAR_BUFENLARGE_PHASES)
         * last_number(MPIR_CVAR_BUFENLARGE_SLOTS);

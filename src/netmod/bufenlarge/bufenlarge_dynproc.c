@@ -30,7 +30,7 @@ static uint32_t number_of(int avtid, int lpid)
 int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
 {
     int mpi_errno = MPI_SUCCESS;
-    const bufenlarge_context_t *context = MPIDI_BUFENLARGE_vci(0)->context;
+    const bufenlarge_context_t *context = MPIDI_BUFENLARGE_main_vci()->context;
     int *sizes = MPL_malloc(comm->local_size * sizeof(int), MPL_MEM_ADDRESS);
     char *names = MPL_malloc((size_t) comm->local_size * BUFENLARGE_NAME_BYTES, MPL_MEM_ADDRESS);
     MPIR_FUNC_ENTER;
@@ -76,7 +76,7 @@ static bool find_gpid(const MPIDI_BUFENLARGE_peer_t * peer, uint64_t * gpid)
 static int peer_of_name(const char *name, int bytes, MPIDI_BUFENLARGE_peer_t ** peer_p, uint64_t * gpid)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
     uint32_t number = 0;
 
     *peer_p = NULL;
@@ -207,7 +207,7 @@ static MPIDI_BUFENLARGE_peer_t *peer_of_gpid(uint64_t gpid)
     const int avtid = MPIDIU_GPID_GET_AVTID(gpid), lpid = MPIDIU_GPID_GET_LPID(gpid);
     if (avtid != 0)
         return MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer;
-    return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), (uint32_t) lpid);
+    return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), (uint32_t) lpid);
 }
 
 /* Returns when the library has it. A process that cannot be reached is, to those who connect, a port that is not

@@ -53,9 +53,10 @@ static bool is_plain(const MPIR_Request * rreq, size_t data_bytes)
 }
 
 /* True when a plain receive was waiting, and has it now. */
-static bool complete_posted(const MPIDI_BUFENLARGE_eager_t * eager, const void *data, int *error_p)
+static bool complete_posted(int vci, const MPIDI_BUFENLARGE_eager_t * eager, const void *data,
+                            int *error_p)
 {
-    MPIR_Request **posted = &MPIDI_global.per_vci[0].posted_list;
+    MPIR_Request **posted = &MPIDI_global.per_vci[vci].posted_list;
     MPIR_Request *rreq = MPIDIG_rreq_find(eager->src_rank, eager->tag, eager->context_id, posted,
                                           MPIDIG_PT2PT_POSTED);
     if (rreq == NULL || !is_plain(rreq, eager->data_bytes))
@@ -86,9 +87,9 @@ const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
     const char *text = refusal(eager);
     if (unlikely(text != NULL))
         return text;
-    if (unlikely(!complete_posted(eager, data, &mpi_errno))) {
+    if (unlikely(!complete_posted(vci->number, eager, data, &mpi_errno))) {
         make_hdr(eager, &hdr);
-        MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
+        MPIDIG_AM_ATTR_SET_VCIS(attr, vci->number, vci->number);
         mpi_errno = MPIDIG_global.target_msg_cbs[MPIDIG_SEND] (&hdr, (void *) data,
                                                                (MPI_Aint) eager->data_bytes, attr,
                                                                NULL);

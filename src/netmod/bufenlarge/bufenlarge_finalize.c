@@ -74,33 +74,55 @@ static bool barrier_start(barrier_t * barrier)
  * which also talks to the process manager. */
 static int make_progress(void)
 {
-    int mpi_errno = MPIDI_NM_progress(0, 0);
+    int mpi_errno = MPI_SUCCESS;
+    for (int vci = 0; vci < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; vci++) {
+        mpi_errno = MPIDI_NM_progress(vci, 0);
 #ifndef MPIDI_CH4_DIRECT_NETMOD
-    for (int vci = 0; vci < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; vci++)
-        mpi_errno = MPIDI_SHM_progress(vci, 0);
+        if (mpi_errno == MPI_SUCCESS)
+            mpi_errno = MPIDI_SHM_progress(vci, 0);
 #endif
+    }
     return mpi_errno;
+}
+
+static bool all_idle(void)
+{
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
+        if (vci->busy != NULL || !bufenlarge_context_idle(vci->context))
+            return false;
+    }
+    return true;
+}
+
+static bool any_own_lost(void)
+{
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        if (MPIDI_BUFENLARGE_vci(i)->own_lost)
+            return true;
+    }
+    return false;
 }
 
 /* Every backlog ends: its messages go, or the peer is found lost and they are given up. The first error
  * is returned, when the rest has been done. */
-static int drain(MPIDI_BUFENLARGE_vci_t * vci)
+static int drain(void)
 {
     int mpi_errno = MPI_SUCCESS;
     do {
         int error = make_progress();
         if (mpi_errno == MPI_SUCCESS)
             mpi_errno = error;
-    } while (vci->busy != NULL || !bufenlarge_context_idle(vci->context));
+    } while (!all_idle());
     return mpi_errno;
 }
 
 /* Others may have left the barrier, and closed, before we know that it has ended: that they are
  * lost then is no error. But one that has ended without MPI_Finalize never comes to it. Where the process manager
  * lets the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they are not to wait for ever. */
-static bool waits_in_vain(const MPIDI_BUFENLARGE_vci_t * vci, MPL_time_t * since, bool * is_set)
+static bool waits_in_vain(MPL_time_t * since, bool * is_set)
 {
-    if (!vci->own_lost)
+    if (!any_own_lost())
         return false;
     if (!*is_set)
         MPL_wtime(since);
@@ -108,7 +130,7 @@ static bool waits_in_vain(const MPIDI_BUFENLARGE_vci_t * vci, MPL_time_t * since
     return MPIDI_BUFENLARGE_seconds_since(since) >= LOST_WAIT_SECONDS;
 }
 
-static int barrier_with_progress(const MPIDI_BUFENLARGE_vci_t * vci)
+static int barrier_with_progress(void)
 {
     barrier_t barrier;
     MPL_time_t since;
@@ -120,7 +142,7 @@ static int barrier_with_progress(const MPIDI_BUFENLARGE_vci_t * vci)
         return MPIR_pmi_barrier();
     while (!MPL_atomic_acquire_load_int(&barrier.done) && !in_vain) {
         make_progress();
-        in_vain = waits_in_vain(vci, &since, &is_set);
+        in_vain = waits_in_vain(&since, &is_set);
     }
     if (in_vain)
         pthread_cancel(barrier.thread); /* it reads what will not come */
@@ -138,13 +160,13 @@ static void await_reports(void)
 }
 
 /* A report that cannot be written or sent is missed, and named, at rank 0; nothing else comes of it. */
-static int summarize(MPIDI_BUFENLARGE_vci_t * vci)
+static int summarize(void)
 {
     MPIDI_BUFENLARGE_report_take();
-    int mpi_errno = barrier_with_progress(vci);
+    int mpi_errno = barrier_with_progress();
     MPIDI_BUFENLARGE_report_send();
-    drain(vci);
-    int error = barrier_with_progress(vci);
+    drain();
+    int error = barrier_with_progress();
     if (MPIR_Process.rank == 0) {
         await_reports();
         MPIDI_BUFENLARGE_report_print();
@@ -152,41 +174,43 @@ static int summarize(MPIDI_BUFENLARGE_vci_t * vci)
     return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
 }
 
-static int finish_messages(MPIDI_BUFENLARGE_vci_t * vci)
+static int finish_messages(void)
 {
-    int mpi_errno = drain(vci);
+    int mpi_errno = drain();
     int error = MPI_SUCCESS;
     if (bufenlarge_options_summary(MPIDI_BUFENLARGE_global.options))
-        error = summarize(vci);
+        error = summarize();
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = error;
-    error = barrier_with_progress(vci);
+    error = barrier_with_progress();
     return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
 }
 
-static void take_leave(MPIDI_BUFENLARGE_vci_t * vci)
+static void take_leave(void)
 {
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
     MPL_time_t begin;
     if (!MPIDI_BUFENLARGE_farewell_send(vci))
         return;
     MPL_wtime(&begin);
     while (!MPIDI_BUFENLARGE_farewell_done(vci, &begin))
         make_progress();
-    drain(vci);
+    drain();
 }
 
 int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
     MPIR_FUNC_ENTER;
 
     /* With sessions there may never have been a world. */
-    if (vci->context != NULL) {
-        mpi_errno = finish_messages(vci);
-        take_leave(vci);
-        bufenlarge_context_close(vci->context);
-        MPIDI_BUFENLARGE_peers_free();
+    if (MPIDI_BUFENLARGE_main_vci()->context != NULL) {
+        mpi_errno = finish_messages();
+        take_leave();
+        for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+            bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
+            MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));
+        }
         MPIDI_BUFENLARGE_dynamic_forget();
     }
     bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);

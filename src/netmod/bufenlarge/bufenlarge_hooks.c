@@ -134,10 +134,10 @@ int MPIDI_BUFENLARGE_mpi_win_free(MPIR_Win ** win_ptr)
     return MPIDIG_mpi_win_free(win_ptr);
 }
 
-/* A window's active messages use the VCI the netmod has. */
-static int use_own_vci(MPIR_Win * win)
+/* The VCI that MPICH names may be beyond those there are. */
+static int begin_window(MPIR_Win * win)
 {
-    MPIDI_WIN(win, am_vci) = 0;
+    MPIDI_WIN(win, am_vci) %= MPIDI_global.n_vcis;
     MPIDI_WIN(win, netmod.bufenlarge).window = NULL;
     return MPI_SUCCESS;
 }
@@ -145,7 +145,7 @@ static int use_own_vci(MPIR_Win * win)
 /* What can be read without the target's part in it is shared with all. */
 static int share_memory(MPIR_Win * win)
 {
-    use_own_vci(win);
+    begin_window(win);
     return MPIDI_BUFENLARGE_window_open(win);
 }
 
@@ -161,12 +161,12 @@ int MPIDI_BUFENLARGE_mpi_win_allocate_hook(MPIR_Win * win)
 
 int MPIDI_BUFENLARGE_mpi_win_allocate_shared_hook(MPIR_Win * win)
 {
-    return use_own_vci(win);
+    return begin_window(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_create_dynamic_hook(MPIR_Win * win)
 {
-    return use_own_vci(win);
+    return begin_window(win);
 }
 
 /* Memory of dynamic windows is not shared, so there is nothing to do when it comes and goes. */

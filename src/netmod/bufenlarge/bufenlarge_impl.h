@@ -120,14 +120,17 @@ typedef struct MPIDI_BUFENLARGE_peer {
     char *lost_text;            /* why the channel is lost; NULL while it is not */
     bufenlarge_status_t lost_status;
     uint32_t rank;              /* in MPI_COMM_WORLD; from its size on processes of other jobs */
+    uint8_t vci;                /* whose context has the channel */
     bool has_left;              /* took leave in its MPI_Finalize */
     bool has_answered;          /* the own leave */
 } MPIDI_BUFENLARGE_peer_t;
 
-/* All that progress touches. One library context, so one of these; several can come with one
- * context per VCI. */
-typedef struct {
+/* All that progress touches: one for each VCI of MPICH, with a library context of its own, under that VCI's lock. */
+typedef struct MPIDI_BUFENLARGE_vci {
     bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
+    MPIDI_BUFENLARGE_peer_t **peers;    /* by rank in MPI_COMM_WORLD; NULL for VCI 0, whose are in
+                                         * MPICH's table of addresses */
+    int number;
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
     bool own_lost;              /* a process of the own job was lost */
@@ -140,7 +143,7 @@ typedef struct {
 } MPIDI_BUFENLARGE_vci_t;
 
 typedef struct {
-    MPIDI_BUFENLARGE_vci_t vci[1];
+    MPIDI_BUFENLARGE_vci_t vci[MPIDI_CH4_MAX_VCIS];
     bufenlarge_options_t *options;
     MPIDI_BUFENLARGE_peer_t **foreign;  /* processes of other jobs, by number */
     uint32_t foreign_count;
@@ -152,11 +155,15 @@ typedef struct {
 
 extern MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
 
-/* Which state serves a VCI of MPICH: the one there is. Right as long as one lock covers all VCIs,
- * which init_local sees to. */
-MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_vci(int vci)
+MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_vci(int number)
 {
-    return &MPIDI_BUFENLARGE_global.vci[vci % 1];
+    return &MPIDI_BUFENLARGE_global.vci[number];
+}
+
+/* The first, which also has the channels to processes of other jobs and the netmod's own messages. */
+MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_main_vci(void)
+{
+    return MPIDI_BUFENLARGE_vci(0);
 }
 
 /* What the slow paths of sending are told. `sent` bytes of header and data are gone already. */
@@ -167,6 +174,7 @@ typedef struct {
     int handler_id;
     const void *data;           /* contiguous: its first byte; else as given by MPI */
     MPIR_Request *sreq;
+    int vci;                    /* on both sides */
     bufenlarge_status_t status; /* of the attempt on the fast path; BUFENLARGE_OK without one */
     size_t sent;
 } MPIDI_BUFENLARGE_send_t;
@@ -177,10 +185,11 @@ int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer);
 
 /* bufenlarge_peer.c */
 MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank);
-int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_peer_t ** peer_p);
+int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, int number,
+                             MPIDI_BUFENLARGE_peer_t ** peer_p);
 void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                                 bufenlarge_status_t status, const char *text);
-void MPIDI_BUFENLARGE_peers_free(void);
+void MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci_t * vci);
 
 /* bufenlarge_am_send.c */
 int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
@@ -224,7 +233,8 @@ const char *MPIDI_BUFENLARGE_data_begin(MPIDI_BUFENLARGE_data_t * data, MPIR_Req
                                         uint64_t bytes);
 void MPIDI_BUFENLARGE_data_take(MPIDI_BUFENLARGE_data_t * data, const void *piece, size_t bytes);
 void MPIDI_BUFENLARGE_data_end(MPIDI_BUFENLARGE_data_t * data);
-int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
+int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_vci_t * vci,
+                                  const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
                                   uint32_t attr, MPIR_Request ** rreq_p);
 
 /* The cookie of every read begins with what its end calls, once. */

@@ -72,17 +72,20 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPL_COMPILE_TIME_ASSERT(offsetof(MPIDI_BUFENLARGE_header_t, am_hdr) == 16);
     MPL_COMPILE_TIME_ASSERT(MPIDIG_HANDLER_STATIC_MAX <= UINT8_MAX);
     MPL_COMPILE_TIME_ASSERT(sizeof(MPIDI_BUFENLARGE_peer_t) < 100);
+    MPL_COMPILE_TIME_ASSERT(MPIDI_CH4_MAX_VCIS <= UINT8_MAX);
     /* A port's name has a process's in hexadecimal. */
     MPL_COMPILE_TIME_ASSERT(2 * BUFENLARGE_NAME_BYTES + 64 < MPI_MAX_PORT_NAME);
 
-#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
-    /* All VCIs share one context here, which is nobody's when each VCI has a lock of its own. */
-    MPIR_ERR_CHKANDJUMP(MPIDI_global.n_vcis > 1, mpi_errno, MPI_ERR_OTHER, "**bufenlarge_vcis");
-#endif
+    MPIR_ERR_CHKANDJUMP2(MPIDI_global.n_vcis > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
+                         "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_global.n_vcis,
+                         MPIDI_CH4_MAX_VCIS);
     mpi_errno = set_knobs();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIDI_BUFENLARGE_vci(0)->yield_after =
-        bufenlarge_options_yield_after(MPIDI_BUFENLARGE_global.options);
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        MPIDI_BUFENLARGE_vci(i)->number = i;
+        MPIDI_BUFENLARGE_vci(i)->yield_after =
+            bufenlarge_options_yield_after(MPIDI_BUFENLARGE_global.options);
+    }
     /* MPIDIG carries tags as they are. */
     *tag_bits = MPIR_TAG_BITS_DEFAULT;
 
@@ -97,15 +100,16 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
 }
 
 /* Not MPIR_pmi_bcast(): in MPICH 4.0.2 the number in its key gets out of step between nodes of one
- * process and nodes of several, which then wait for, or read, different keys. */
+ * process and nodes of several, which then wait for, or read, different keys. With it goes how many VCIs there are,
+ * since the cards that follow are as many. */
 static int spread_job_key(uint64_t * key_p)
 {
     static const char name[] = "bufenlarge-job-key";
-    char text[24];
-    int mpi_errno = MPI_SUCCESS;
+    char text[32];
+    int mpi_errno = MPI_SUCCESS, vcis = 0;
 
     if (MPIR_Process.rank == 0) {
-        snprintf(text, sizeof(text), "%016" PRIx64, *key_p);
+        snprintf(text, sizeof(text), "%016" PRIx64 ":%d", *key_p, MPIDI_global.n_vcis);
         mpi_errno = MPIR_pmi_kvs_put(name, text);
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -114,8 +118,11 @@ static int spread_job_key(uint64_t * key_p)
     if (MPIR_Process.rank != 0) {
         mpi_errno = MPIR_pmi_kvs_get(0, name, text, sizeof(text));
         MPIR_ERR_CHECK(mpi_errno);
-        MPIR_ERR_CHKANDJUMP(sscanf(text, "%" SCNx64, key_p) != 1, mpi_errno, MPI_ERR_INTERN,
-                            "**intern");
+        MPIR_ERR_CHKANDJUMP(sscanf(text, "%" SCNx64 ":%d", key_p, &vcis) != 2, mpi_errno,
+                            MPI_ERR_INTERN, "**intern");
+        MPIR_ERR_CHKANDJUMP2(vcis != MPIDI_global.n_vcis, mpi_errno, MPI_ERR_OTHER,
+                             "**bufenlarge_vcis_differ", "**bufenlarge_vcis_differ %d %d",
+                             MPIDI_global.n_vcis, vcis);
     }
 
   fn_exit:
@@ -197,21 +204,38 @@ static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
     MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.large_min - 1);
 }
 
-static int exchange_cards(MPIDI_BUFENLARGE_vci_t * vci)
+/* Of `all`, which has for each process the cards of its VCIs, those of one VCI are taken. */
+static bufenlarge_status_t set_cards(const MPIDI_BUFENLARGE_vci_t * vci, const unsigned char *all,
+                                     unsigned char *own)
+{
+    const size_t per_process = (size_t) MPIDI_global.n_vcis * BUFENLARGE_CARD_BYTES;
+    for (int rank = 0; rank < MPIR_Process.size; rank++)
+        memcpy(own + (size_t) rank * BUFENLARGE_CARD_BYTES,
+               all + rank * per_process + (size_t) vci->number * BUFENLARGE_CARD_BYTES,
+               BUFENLARGE_CARD_BYTES);
+    return bufenlarge_context_set_cards(vci->context, own, (size_t) MPIR_Process.size);
+}
+
+static int exchange_cards(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    unsigned char card[BUFENLARGE_CARD_BYTES];
-    void *cards;
-    int card_bytes = 0;
+    unsigned char cards[MPIDI_CH4_MAX_VCIS * BUFENLARGE_CARD_BYTES];
+    unsigned char *of_one = MPL_malloc((size_t) MPIR_Process.size * BUFENLARGE_CARD_BYTES, MPL_MEM_ADDRESS);
+    void *all;
+    int all_bytes = 0;
+    bufenlarge_status_t status = BUFENLARGE_OK;
 
-    bufenlarge_context_card(vci->context, card);
+    MPIR_ERR_CHKANDJUMP(!of_one, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    for (int i = 0; i < MPIDI_global.n_vcis; i++)
+        bufenlarge_context_card(MPIDI_BUFENLARGE_vci(i)->context, cards + i * BUFENLARGE_CARD_BYTES);
     /* Cards of equal length, from every process: the variants for other cases (same_len FALSE,
      * roots_only TRUE) do not work together in MPICH 4.0.2. */
     mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
-                                      card, (int) sizeof(card), TRUE, FALSE, &cards, &card_bytes);
+                                      cards, MPIDI_global.n_vcis * BUFENLARGE_CARD_BYTES, TRUE, FALSE,
+                                      &all, &all_bytes);
     MPIR_ERR_CHECK(mpi_errno);
-    bufenlarge_status_t status =
-        bufenlarge_context_set_cards(vci->context, cards, (size_t) MPIR_Process.size);
+    for (int i = 0; i < MPIDI_global.n_vcis && status == BUFENLARGE_OK; i++)
+        status = set_cards(MPIDI_BUFENLARGE_vci(i), all, of_one);
     MPIDU_bc_table_destroy();
     if (status != BUFENLARGE_OK) {
         mpi_errno = MPIDI_BUFENLARGE_error(status, "the processes' address cards are not usable");
@@ -219,6 +243,7 @@ static int exchange_cards(MPIDI_BUFENLARGE_vci_t * vci)
     }
 
   fn_exit:
+    MPL_free(of_one);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -232,6 +257,7 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
     printf("library: %s\n", bufenlarge_version());
     printf("provider: %s (%s), interface: %s\n", stats.provider, stats.protocol,
            stats.interface_name);
+    printf("VCIs: %d\n", MPIDI_global.n_vcis);
     printf("eager up to %ld bytes, without a copy from %ld bytes\n",
            (long) MPIDI_BUFENLARGE_global.eager_max, (long) MPIDI_BUFENLARGE_global.large_min);
     printf("===========================\n");
@@ -240,7 +266,6 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
 int MPIDI_BUFENLARGE_init_world(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
     uint64_t job_key;
     MPIR_FUNC_ENTER;
 
@@ -250,24 +275,28 @@ int MPIDI_BUFENLARGE_init_world(void)
 
     mpi_errno = share_job_key(&job_key);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = open_context(vci, job_key);
-    MPIR_ERR_CHECK(mpi_errno);
-    set_limits(vci);
-    mpi_errno = exchange_cards(vci);
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i), job_key);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    set_limits(MPIDI_BUFENLARGE_main_vci());
+    mpi_errno = exchange_cards();
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)
-        print_debug_summary(vci);
+        print_debug_summary(MPIDI_BUFENLARGE_main_vci());
 
   fn_exit:
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
-    bufenlarge_context_close(vci->context);
-    vci->context = NULL;
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
+        MPIDI_BUFENLARGE_vci(i)->context = NULL;
+    }
     goto fn_exit;
 }
 
-/* Everything is ready after init_world; addresses of further VCIs would be exchanged here. */
+/* Everything is ready after init_world, addresses of all VCIs too. */
 int MPIDI_BUFENLARGE_post_init(void)
 {
     return MPI_SUCCESS;

@@ -171,7 +171,7 @@ const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_
     incoming->bytes = wire->data_bytes;
     incoming->is_receive = wire->handler_id == MPIDIG_SEND || wire->handler_id == MPIDIG_SEND_DATA;
     const uint32_t attr = MPIDIG_AM_ATTR__IS_ASYNC | MPIDIG_AM_ATTR__IS_RNDV;
-    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(wire, am_hdr, attr,
+    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(vci, wire, am_hdr, attr,
                                                                    &incoming->rreq));
     if (incoming->rreq == NULL) {       /* nobody wants the data */
         bufenlarge_channel_read(peer->channel, wire->exposure, 0, NULL, 0, 0, 0, NULL);
@@ -186,8 +186,8 @@ const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_
 /* A receive matches a message that was not expected. */
 int MPIDI_BUFENLARGE_large_matched(MPIR_Request * rreq)
 {
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
     incoming_t *incoming = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.incoming);
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(incoming->peer->vci);
     const uint32_t rank = incoming->peer->rank;
     const char *text = start(vci, incoming);
     if (text != NULL)

@@ -142,7 +142,7 @@ static oneside_t *make_room(MPIDI_BUFENLARGE_vci_t * vci, const operation_t * op
 
 bool MPIDI_BUFENLARGE_batch_put(const operation_t * operation)
 {
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(operation->window->win);
     oneside_t *one = make_room(vci, operation, operation->bytes, 0);
     if (one == NULL)
         return false;
@@ -184,7 +184,7 @@ static bool grow_table(MPIDI_BUFENLARGE_vci_t * vci)
 
 bool MPIDI_BUFENLARGE_batch_get(const operation_t * operation, MPIR_Request * request)
 {
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(operation->window->win);
     if ((!vci->gets || vci->gets->first_free == 0) && !grow_table(vci))
         return false;
     oneside_t *one = make_room(vci, operation, 0, operation->bytes);

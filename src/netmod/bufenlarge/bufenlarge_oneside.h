@@ -84,6 +84,12 @@ typedef struct MPIDI_BUFENLARGE_window {
 
 #define MPIDI_BUFENLARGE_WINDOW(win) (MPIDI_WIN(win, netmod.bufenlarge).window)
 
+/* That of its active messages, so that nothing of a window overtakes the rest. */
+MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_window_vci(const MPIR_Win * win)
+{
+    return MPIDI_BUFENLARGE_vci(MPIDI_WIN(win, am_vci));
+}
+
 /* An operation that need not go as an active message. */
 typedef struct {
     MPIDI_BUFENLARGE_window_t *window;

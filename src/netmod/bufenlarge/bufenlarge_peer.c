@@ -3,11 +3,21 @@
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
+/* Of a VCI but the first. */
+static MPIDI_BUFENLARGE_peer_t **slot_of_further(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank)
+{
+    if (vci->peers == NULL)
+        vci->peers = MPL_calloc(MPIR_Process.size, sizeof(*vci->peers), MPL_MEM_ADDRESS);
+    return vci->peers && rank < (uint32_t) MPIR_Process.size ? &vci->peers[rank] : NULL;
+}
+
 /* Where the pointer to a peer is kept. Processes of MPI_COMM_WORLD are in MPICH's table of addresses; those of other
  * jobs, whose numbers follow, may be in several of MPICH's tables or in none. NULL when memory is out. */
-static MPIDI_BUFENLARGE_peer_t **slot_of(uint32_t rank)
+static MPIDI_BUFENLARGE_peer_t **slot_of(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank)
 {
     MPIDI_BUFENLARGE_global_t *global = &MPIDI_BUFENLARGE_global;
+    if (vci->number > 0)
+        return slot_of_further(vci, rank);
     if (rank < (uint32_t) MPIR_Process.size)
         return &MPIDIU_get_av(0, rank).netmod.bufenlarge.peer;
     const uint32_t place = rank - (uint32_t) MPIR_Process.size;
@@ -26,7 +36,7 @@ static MPIDI_BUFENLARGE_peer_t **slot_of(uint32_t rank)
 /* NULL when memory is out. */
 MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank)
 {
-    MPIDI_BUFENLARGE_peer_t **slot = slot_of(rank);
+    MPIDI_BUFENLARGE_peer_t **slot = slot_of(vci, rank);
     if (slot == NULL || *slot != NULL)
         return slot ? *slot : NULL;
     bufenlarge_channel_t *channel = bufenlarge_context_channel(vci->context, rank);
@@ -35,22 +45,26 @@ MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci,
     if (peer == NULL)
         return NULL;
     peer->rank = rank;
+    peer->vci = (uint8_t) vci->number;
     peer->channel = channel;
     peer->direct = channel;
     *slot = peer;
     return peer;
 }
 
-int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_peer_t ** peer_p)
+/* The peer that a rank of a communicator is on a VCI. Communicators with processes of other jobs have VCI 0: MPICH
+ * calls them tainted and gives them no other. */
+int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, int number, MPIDI_BUFENLARGE_peer_t ** peer_p)
 {
     int mpi_errno = MPI_SUCCESS;
     int lpid = 0, avtid = 0;
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(number);
 
     MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
-    MPIR_ERR_CHKANDJUMP(MPIDI_BUFENLARGE_vci(0)->context == NULL, mpi_errno, MPI_ERR_INTERN,
+    MPIR_ERR_CHKANDJUMP(vci->context == NULL || (avtid != 0 && number != 0), mpi_errno, MPI_ERR_INTERN,
                         "**bufenlarge_closed");
     if (avtid == 0)
-        *peer_p = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci(0), (uint32_t) lpid);
+        *peer_p = MPIDI_BUFENLARGE_peer_get(vci, (uint32_t) lpid);
     else
         *peer_p = MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer;
     MPIR_ERR_CHKANDJUMP(*peer_p == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
@@ -82,20 +96,30 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
     vci->lost = peer;
 }
 
-void MPIDI_BUFENLARGE_peers_free(void)
+static void peer_free(MPIDI_BUFENLARGE_peer_t * peer)
 {
-    const uint32_t count = (uint32_t) MPIR_Process.size + MPIDI_BUFENLARGE_global.foreign_count;
+    MPL_free(peer->receive);
+    MPL_free(peer->oneside);
+    MPL_free(peer->lost_text);
+    MPL_free(peer);
+}
+
+/* All peers of a VCI, whose context is closed. */
+void MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    uint32_t count = (uint32_t) MPIR_Process.size;
+    if (vci->number == 0)
+        count += MPIDI_BUFENLARGE_global.foreign_count;
+    else if (vci->peers == NULL)
+        return;
     for (uint32_t rank = 0; rank < count; rank++) {
-        MPIDI_BUFENLARGE_peer_t **slot = slot_of(rank);
-        if (*slot == NULL)
-            continue;
-        MPL_free((*slot)->receive);
-        MPL_free((*slot)->oneside);
-        MPL_free((*slot)->lost_text);
-        MPL_free(*slot);
+        MPIDI_BUFENLARGE_peer_t **slot = slot_of(vci, rank);
+        if (*slot != NULL)
+            peer_free(*slot);
         *slot = NULL;
     }
-    MPL_free(MPIDI_BUFENLARGE_vci(0)->gets);
-    MPIDI_BUFENLARGE_vci(0)->gets = NULL;
-    MPL_free(MPIDI_BUFENLARGE_global.foreign);
+    MPL_free(vci->peers);
+    MPL_free(vci->gets);
+    if (vci->number == 0)
+        MPL_free(MPIDI_BUFENLARGE_global.foreign);
 }

@@ -14,7 +14,7 @@
  * MPICH's count tells. With threads MPICH does it itself, and without the lock that is held here. */
 MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_maybe_yield(MPIDI_BUFENLARGE_vci_t * vci)
 {
-    int progress_count = MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count);
+    int progress_count = MPL_atomic_relaxed_load_int(&MPIDI_VCI(vci->number).progress_count);
     if (progress_count != vci->progress_count) {
         vci->progress_count = progress_count;
         vci->rounds_empty = 0;

@@ -8,20 +8,31 @@
 #define BUFENLARGE_PT2PT_H_INCLUDED
 
 #include "bufenlarge_am_send.h"
-#include "netmod_am_fallback_recv.h"
-#include "netmod_am_fallback_probe.h"
+
+/* The VCI of a message, on both sides: the one its receiver looks for it on. The sender's own choice may be another, with
+ * MPICH's implicit method, but then two VCIs would share a channel, and its lock would be neither's. Shared memory has
+ * the same one for receives, as it must: one from any source is posted there and here, and is one under one lock. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_vci(MPIR_Comm * comm, int rank, int tag)
+{
+    return MPIDI_get_vci(DST_VCI_FROM_SENDER, comm, comm->rank, rank, tag) % MPIDI_global.n_vcis;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_receive_vci(MPIR_Comm * comm, int rank, int tag)
+{
+    return MPIDI_get_vci(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag) % MPIDI_global.n_vcis;
+}
 
 /* Returns with *request NULL, and nothing sent, when MPIDIG has to do it. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_Aint count,
                                                           MPI_Datatype datatype, int rank, int tag,
                                                           MPIR_Comm * comm, int context_offset,
-                                                          const MPIDI_av_entry_t * addr,
+                                                          const MPIDI_av_entry_t * addr, int vci,
                                                           int error_bits, MPIR_Request ** request)
 {
     int contig;
     MPI_Aint data_sz, true_lb;
     MPL_pointer_attr_t attr;
-    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(addr);
+    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(comm, rank, addr, vci);
     const uint32_t context_id = (uint32_t) comm->context_id + (uint32_t) context_offset;
 
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_sz, true_lb);
@@ -46,6 +57,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
         .data_bytes = (size_t) data_sz,
         .handler_id = MPIDIG_SEND,
         .data = MPIR_get_contig_ptr(buf, true_lb),
+        .vci = vci,
     };
     if (likely(MPIDI_BUFENLARGE_try_send(channel, &send))) {
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
@@ -62,19 +74,21 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
+    const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
     MPIR_FUNC_ENTER;
 
     /* A request that exists already has to be completed, so it is MPIDIG's (work queue model). */
     if (*request == NULL) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
         mpi_errno = MPIDI_BUFENLARGE_send_native(buf, count, datatype, rank, tag, comm,
-                                                 context_offset, addr, MPIR_ERR_NONE, request);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+                                                 context_offset, addr, vci, MPIR_ERR_NONE,
+                                                 request);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
         if (likely(*request != NULL || mpi_errno != MPI_SUCCESS))
             goto fn_exit;
     }
-    mpi_errno = MPIDIG_mpi_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0, 0,
-                                 request);
+    mpi_errno = MPIDIG_mpi_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
+                                 vci, request);
 
   fn_exit:
     MPIR_FUNC_EXIT;
@@ -89,18 +103,19 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
                                                  MPIR_Errflag_t * errflag)
 {
     int mpi_errno = MPI_SUCCESS;
+    const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
     MPIR_FUNC_ENTER;
 
     if (*request == NULL) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
         mpi_errno = MPIDI_BUFENLARGE_send_native(buf, count, datatype, rank, tag, comm,
-                                                 context_offset, addr, *errflag, request);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+                                                 context_offset, addr, vci, *errflag, request);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
         if (likely(*request != NULL || mpi_errno != MPI_SUCCESS))
             goto fn_exit;
     }
-    mpi_errno = MPIDIG_isend_coll(buf, count, datatype, rank, tag, comm, context_offset, addr, 0, 0,
-                                  request, errflag);
+    mpi_errno = MPIDIG_isend_coll(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
+                                  vci, request, errflag);
 
   fn_exit:
     MPIR_FUNC_EXIT;
@@ -112,7 +127,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
                                                  MPIR_Comm * comm, int context_offset,
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
-    return MPIDIG_mpi_issend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0, 0,
+    const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
+    return MPIDIG_mpi_issend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci, vci,
                              request);
 }
 
@@ -120,6 +136,46 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request * sreq)
 {
     return MPIDIG_mpi_cancel_send(sreq);
+}
+
+/* -- receiving, which is MPIDIG's -- */
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                int rank, int tag, MPIR_Comm * comm,
+                                                int context_offset, MPIDI_av_entry_t * addr,
+                                                MPIR_Request ** request, MPIR_Request * partner)
+{
+    const int vci = MPIDI_BUFENLARGE_receive_vci(comm, rank, tag);
+    return MPIDIG_mpi_irecv(buf, count, datatype, rank, tag, comm, context_offset, vci, request, 0,
+                            partner);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                 MPIR_Request * message)
+{
+    return MPIDIG_mpi_imrecv(buf, count, datatype, message);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq)
+{
+    return MPIDIG_mpi_cancel_recv(rreq);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm,
+                                                  int context_offset, MPIDI_av_entry_t * addr,
+                                                  int *flag, MPIR_Request ** message,
+                                                  MPI_Status * status)
+{
+    const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
+    return MPIDIG_mpi_improbe(source, tag, comm, context_offset, vci, flag, message, status);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
+                                                 int context_offset, MPIDI_av_entry_t * addr,
+                                                 int *flag, MPI_Status * status)
+{
+    const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
+    return MPIDIG_mpi_iprobe(source, tag, comm, context_offset, vci, flag, status);
 }
 
 #endif /* BUFENLARGE_PT2PT_H_INCLUDED */

@@ -58,11 +58,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr, int origin_
     int mpi_errno = MPI_SUCCESS;                                                                   \
     MPIR_FUNC_ENTER;                                                                               \
     MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);                                                    \
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);                                                  \
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                             \
     const bool begun =                                                                             \
         MPIDI_BUFENLARGE_##NAME(origin_addr, origin_count, origin_datatype, target_rank,           \
                                 target_disp, target_count, target_datatype, win, NULL);            \
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);                                                   \
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                              \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
             MPIDI_BUFENLARGE_##NAME##_by_message(origin_addr, origin_count, origin_datatype,       \
@@ -85,11 +85,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_r##NAME(BUFFER origin_addr, int origin
     int mpi_errno = MPI_SUCCESS;                                                                   \
     MPIR_FUNC_ENTER;                                                                               \
     MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);                                                    \
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);                                                  \
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                             \
     const bool begun =                                                                             \
         MPIDI_BUFENLARGE_##NAME(origin_addr, origin_count, origin_datatype, target_rank,           \
                                 target_disp, target_count, target_datatype, win, request);         \
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);                                                   \
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                              \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
             MPIDI_BUFENLARGE_r##NAME##_by_message(origin_addr, origin_count, origin_datatype,      \

@@ -54,7 +54,7 @@ static bool is_complete(MPIDI_BUFENLARGE_vci_t * vci, window_t * window, int tar
     if (!pending->listed)
         return true;
     /* It was found when the operation was begun. */
-    if (MPIDI_BUFENLARGE_peer_of(window->win->comm_ptr, target, &peer) != MPI_SUCCESS)
+    if (MPIDI_BUFENLARGE_peer_of(window->win->comm_ptr, target, vci->number, &peer) != MPI_SUCCESS)
         return true;
     oneside_t *one = peer->oneside;
     const bool awaits = remote && pending->mark > one->settled && !peer->lost_text;
@@ -95,21 +95,21 @@ static void forget(window_t * window, int target)
 int MPIDI_BUFENLARGE_settle(MPIR_Win * win, int target, bool remote)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(0);
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
     window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
     MPIDI_BUFENLARGE_peer_t *lost = NULL;
 
     if (window == NULL || window->listed_count == 0)
         return MPI_SUCCESS;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    MPIDIU_PROGRESS_WHILE(!are_complete(vci, window, target, remote, &lost), 0);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+    MPIDIU_PROGRESS_WHILE(!are_complete(vci, window, target, remote, &lost), vci->number);
     if (remote)
         forget(window, target);
     if (lost)
         mpi_errno = MPIDI_BUFENLARGE_peer_error(lost);
 
   fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -55,7 +55,7 @@ static void print_channels(MPIDI_BUFENLARGE_report_t ** reports, int size)
            "at most");
     for (int rank = 0; rank < size; rank++) {
         for (uint32_t i = 0; reports[rank] && i < reports[rank]->channel_count; i++) {
-            const bufenlarge_channel_stats_t *channel = &reports[rank]->channels[i];
+            const bufenlarge_channel_stats_t *channel = &reports[rank]->channels[i].stats;
             if (all || has_traffic(channel))
                 print_channel((uint32_t) rank, channel);
             else

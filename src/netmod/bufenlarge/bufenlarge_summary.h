@@ -18,6 +18,11 @@ typedef struct {
     uint64_t refused;           /* registrations that were not to be had or not worth it */
 } MPIDI_BUFENLARGE_large_t;
 
+typedef struct {
+    uint32_t vci;
+    bufenlarge_channel_stats_t stats;
+} MPIDI_BUFENLARGE_channel_report_t;
+
 /* Sent to rank 0 as it is: all processes of a job have the same byte order and MPICH. */
 typedef struct {
     uint32_t report_bytes;      /* this structure and its channels */
@@ -25,7 +30,7 @@ typedef struct {
     uint32_t channels_failed;
     uint32_t connects_refused;
     uint32_t connects_crossed;
-    uint32_t channel_count;     /* of the array; also counts channels that never connected */
+    uint32_t channel_count;     /* of the array, of all VCIs; also counts channels that never connected */
     uint64_t registered_bytes;
     uint64_t registered_bytes_max;
     uint64_t registrations;
@@ -38,8 +43,8 @@ typedef struct {
     char arrival_reason[144];
     char memory_basis[48];
     MPIDI_BUFENLARGE_large_t large;
-    bufenlarge_peer_memory_t peer_memory;       /* its text is memory_basis */
-    bufenlarge_channel_stats_t channels[];
+    bufenlarge_peer_memory_t peer_memory;       /* on one VCI; its text is memory_basis */
+    MPIDI_BUFENLARGE_channel_report_t channels[];
 } MPIDI_BUFENLARGE_report_t;
 
 /* Sums over the reports that came. A channel is counted at both its ends, as its memory is. */

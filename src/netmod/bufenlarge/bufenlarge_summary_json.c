@@ -52,10 +52,11 @@ static void write_direction(FILE * file, const char *name,
     fprintf(file, "]}");
 }
 
-static void write_channel(FILE * file, const bufenlarge_channel_stats_t * channel)
+static void write_channel(FILE * file, const MPIDI_BUFENLARGE_channel_report_t * report)
 {
-    fprintf(file, "      {\"peer\": %u, \"connected\": %s", (unsigned) channel->peer,
-            channel->connected ? "true" : "false");
+    const bufenlarge_channel_stats_t *channel = &report->stats;
+    fprintf(file, "      {\"peer\": %u, \"vci\": %u, \"connected\": %s", (unsigned) channel->peer,
+            (unsigned) report->vci, channel->connected ? "true" : "false");
     write_number(file, "registered_bytes", channel->registered_bytes);
     write_number(file, "registered_bytes_max", channel->registered_bytes_max);
     write_direction(file, "send", &channel->send);

@@ -44,6 +44,24 @@ static void window_destroy(window_t * window)
     MPL_free(window);
 }
 
+static void share_part(MPIR_Win * win, part_t * own)
+{
+    const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+    if (bufenlarge_context_share(vci->context, win->base, (size_t) own->bytes, &own->shared)
+        != BUFENLARGE_OK)
+        memset(&own->shared, 0, sizeof(own->shared));
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+}
+
+static void unshare_part(MPIR_Win * win, const part_t * own)
+{
+    const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+    bufenlarge_context_unshare(vci->context, own->shared.exposure);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+}
+
 /* Collective. A process that cannot share its part lets the others know: small operations reach it all the same. */
 int MPIDI_BUFENLARGE_window_open(MPIR_Win * win)
 {
@@ -60,10 +78,8 @@ int MPIDI_BUFENLARGE_window_open(MPIR_Win * win)
     MPIR_GPU_query_pointer_attr(win->base, &attr);
     if (attr.type != MPL_GPU_POINTER_DEV)
         own->bytes = (uint64_t) win->size;
-    if (own->bytes > 0
-        && bufenlarge_context_share(MPIDI_BUFENLARGE_vci(0)->context, win->base, (size_t) own->bytes,
-                                    &own->shared) != BUFENLARGE_OK)
-        memset(&own->shared, 0, sizeof(own->shared));
+    if (own->bytes > 0)
+        share_part(win, own);
     MPIDI_BUFENLARGE_WINDOW(win) = window;
     mpi_errno = MPIR_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, window->parts, sizeof(part_t),
                                MPI_BYTE, win->comm_ptr, &errflag);
@@ -82,8 +98,7 @@ void MPIDI_BUFENLARGE_window_close(MPIR_Win * win)
 {
     window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
     if (window && window->parts[win->comm_ptr->rank].shared.exposure)
-        bufenlarge_context_unshare(MPIDI_BUFENLARGE_vci(0)->context,
-                                   window->parts[win->comm_ptr->rank].shared.exposure);
+        unshare_part(win, &window->parts[win->comm_ptr->rank]);
     window_destroy(window);
     MPIDI_BUFENLARGE_WINDOW(win) = NULL;
 }
@@ -121,7 +136,8 @@ static bool plan(const void *origin_addr, int origin_count, MPI_Datatype origin_
         return false;
     MPIR_GPU_query_pointer_attr(origin_addr, &attr);
     if (attr.type == MPL_GPU_POINTER_DEV
-        || MPIDI_BUFENLARGE_peer_of(win->comm_ptr, target_rank, &operation->peer) != MPI_SUCCESS
+        || MPIDI_BUFENLARGE_peer_of(win->comm_ptr, target_rank, MPIDI_WIN(win, am_vci), &operation->peer)
+        != MPI_SUCCESS
         || operation->peer->lost_text || !MPIDI_BUFENLARGE_oneside_of(operation->peer))
         return false;
     operation->window = window;
@@ -131,9 +147,10 @@ static bool plan(const void *origin_addr, int origin_count, MPI_Datatype origin_
 }
 
 /* One reference is the caller's, one is dropped at the end. NULL: no memory. */
-static MPIR_Request *create_request(void)
+static MPIR_Request *create_request(const MPIR_Win * win)
 {
-    return MPIDIG_request_create(MPIR_REQUEST_KIND__RMA, 2, 0, 0);
+    const int vci = MPIDI_WIN(win, am_vci);
+    return MPIDIG_request_create(MPIR_REQUEST_KIND__RMA, 2, vci, vci);
 }
 
 static transfer_t *transfer_create(const operation_t * operation, MPIR_Request * request)
@@ -209,7 +226,7 @@ bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatyp
         return false;
     const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.put_write_min
         && operation.window->parts[target_rank].shared.writable;
-    if (request_p && (request = create_request()) == NULL)
+    if (request_p && (request = create_request(win)) == NULL)
         return false;
     const bool begun = large ? put_write(&operation, request) : MPIDI_BUFENLARGE_batch_put(&operation);
     conclude(request, begun, !large, request_p);        /* small data is copied */
@@ -258,7 +275,7 @@ bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype orig
         return false;
     const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.get_read_min
         && operation.window->parts[target_rank].shared.exposure;
-    if (request_p && (request = create_request()) == NULL)
+    if (request_p && (request = create_request(win)) == NULL)
         return false;
     const bool begun = large ? get_read(&operation, request)
         : MPIDI_BUFENLARGE_batch_get(&operation, request);

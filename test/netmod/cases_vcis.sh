@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Cases for an MPICH with a lock for each of several VCIs: communicators take turns with them. Sourced. Bash.
+# shellcheck disable=SC2154 # variables shared with run
+
+# Environment of a setting of cases.sh, with four VCIs.
+vcis_environment() { echo "$(setting_environment "${1#vcis-}") MPIR_CVAR_CH4_NUM_VCIS=4"; }
+
+vcis_cases() {
+    local name setting
+    for setting in vcis-default vcis-mixed; do
+        for name in "${programs[@]}"; do program_case "$name" "$setting" 4; done
+    done
+    for name in p2p_modes onesided threads comms; do program_case "$name" vcis-shm 4; done
+    for setting in vcis-one-slot vcis-read vcis-three; do
+        for name in threads comms onesided; do program_case "$name" "$setting" 3; done
+    done
+    program_case threads default 4 # one of the four
+    echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
+    echo "vcis/more-than-there-are|vcis_refused|2|demo|9 is 9; this MPICH was configured for at most 4|60"
+    echo "vcis/unequal|vcis_unequal|2|demo||60"
+}
+
+# The same where there is one VCI.
+one_vci_cases() {
+    echo "vcis/more-than-one|vcis_refused|2|demo|4 is 4; this MPICH was configured for at most 1|60"
+}
+
+# The communicators of its four threads are on four VCIs, each with channels of its own.
+# shellcheck disable=SC2016 # a jq program
+vcis_used_program='
+    .reports[] | .rank as $rank |
+    [.channels[] | select(.connected and .send.messages > 0) | .vci] | unique as $vcis |
+    if $vcis == [0, 1, 2, 3] then empty else "rank \($rank) sent on VCIs \($vcis), expected 0 to 3" end'
+
+case_vcis_used() {
+    local program_arguments=$4
+    judge_summary "$work/log/vcis-used.json" vcis-default "$2" "$3" "$5" "$6" \
+        '.totals | "\(.channels) channels, \(.messages) messages"' "$vcis_used_program"
+}
+
+# case_vcis_refused: ARGUMENTS is "NUMBER TEXT".
+case_vcis_refused() {
+    run_job "$6" "$5" MPIR_CVAR_NOLOCAL=1 "MPIR_CVAR_CH4_NUM_VCIS=${4%% *}" "${mpiexec[@]}" -n "$2" "$work/bin/$3"
+    check_refusal "$5" "$6" MPIR_CVAR_CH4_NUM_VCIS "${4#* }"
+}
+
+case_vcis_unequal() {
+    local test_program=$work/bin/$3 knob=MPIR_CVAR_CH4_NUM_VCIS
+    run_job "$6" "$5" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" \
+        -n 1 -env "$knob" 2 "$test_program" : -n 1 -env "$knob" 3 "$test_program"
+    check_refusal "$5" "$6" "$knob is 3 here and 2 in rank 0"
+}
