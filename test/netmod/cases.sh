@@ -91,6 +91,7 @@ quick_cases() {
     large_cases
     program_case stream default 4
     program_case threads one-slot 2
+    program_case yields default 2
     program_case onesided one-slot 3
     for setting in slots100 off one-slot threshold; do program_case oneside_puts "$setting" 3; done
     program_case starve one-slot 3

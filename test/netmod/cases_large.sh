@@ -62,13 +62,15 @@ large_cases() {
 }
 
 # Over an RDMA device: from where it pays there, and from 16 KiB on. large_end answers when its summary is taken already.
+# Derived datatypes, memory that is given back between uses, and windows.
 device_large_cases() {
-    local setting
+    local name setting
     for setting in default read16k; do
         echo "large/$setting/2|ways|2|large|$setting bytes=1M rounds=1|120"
         echo "large_flight/$setting/2|ways|2|large_flight|$setting|120"
         program_case large_end "$setting" 2
     done
+    for name in large_types large_memory large_onesided; do device_case "$name" default 2; done
 }
 
 # What --full has besides.

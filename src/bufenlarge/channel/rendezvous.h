@@ -83,8 +83,9 @@ class Rendezvous {
 
   // ---- rendezvous_read.h
   [[nodiscard]] bool start(Read& read);
-  [[nodiscard]] bool ask(Read& read);
-  [[nodiscard]] bool may_ask(const Read& read) const;
+  [[nodiscard]] std::uint32_t requests_due() const;
+  [[nodiscard]] bool ask(Read& read, std::uint32_t& due);
+  [[nodiscard]] bool may_ask(const Read& read, std::uint32_t due) const;
   void finish_if_done(Read& read);
   // ---- rendezvous_answer.h
   [[nodiscard]] bool post_writes();

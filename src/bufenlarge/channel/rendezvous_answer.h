@@ -61,12 +61,13 @@ void Rendezvous<ChannelT>::drop_if_done(std::uint32_t name) {
 template <class ChannelT>
 bool Rendezvous<ChannelT>::service() {
   asks_ = false;
+  std::uint32_t due = requests_due();
   for (auto read = reads_.begin(); read != reads_.end();) {
     if (read->asked == read->order.bytes && read->order.bytes != 0) {
       ++read;
       continue;
     }
-    asks_ = !ask(*read);
+    asks_ = !ask(*read, due);
     if (asks_) break;
     if (read->order.bytes == 0) read = reads_.erase(read);
   }

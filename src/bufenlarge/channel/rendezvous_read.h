@@ -44,20 +44,28 @@ bool Rendezvous<ChannelT>::start(Read& read) {
   return false;
 }
 
-// Pieces are put together in order, so there is one request of such a read at a time.
+// How many requests may go now: when no more than half of those there can be are under way, the others, and none
+// before. A request for each end of a read would be a write for each; these share one, and the peer still has some to
+// answer (docs/decisions/0013-writes-on-tcp.md).
 template <class ChannelT>
-bool Rendezvous<ChannelT>::may_ask(const Read& read) const {
-  if (read.order.bytes == 0) return true;
+std::uint32_t Rendezvous<ChannelT>::requests_due() const {
   std::uint32_t under_way = 0;
   for (const Read& one : reads_) under_way += one.requests;
-  return under_way < kReadsPerLinkMax && !channel_.core_.reads.full() &&
+  return under_way <= kReadsPerLinkMax / 2 ? kReadsPerLinkMax - under_way : 0;
+}
+
+// Pieces are put together in order, so there is one request of such a read at a time.
+template <class ChannelT>
+bool Rendezvous<ChannelT>::may_ask(const Read& read, std::uint32_t due) const {
+  if (read.order.bytes == 0) return true;
+  return due > 0 && !channel_.core_.reads.full() &&
          (read.way == Way::kWrites || read.way == Way::kNotStarted || read.requests == 0);
 }
 
-// Sends the next request of a read. False when it has to wait.
+// Sends the next request of a read, which is one of those that are due. False when it has to wait.
 template <class ChannelT>
-bool Rendezvous<ChannelT>::ask(Read& read) {
-  if (!channel_.may_stage() || !may_ask(read)) return false;
+bool Rendezvous<ChannelT>::ask(Read& read, std::uint32_t& due) {
+  if (!channel_.may_stage() || !may_ask(read, due)) return false;
   std::byte room[sizeof(ReadRequest) + sizeof(ReadSource)];
   const ReadOrder& order = read.order;
   if (order.bytes == 0) {
@@ -84,6 +92,7 @@ bool Rendezvous<ChannelT>::ask(Read& read) {
   }
   read.asked += entry.bytes;
   ++read.requests;
+  --due;
   return true;
 }
 

@@ -56,16 +56,17 @@ MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(MPIR_Comm
     return likely(peer != NULL) ? peer->direct : NULL;
 }
 
-/* Hands header and data over. True when both were taken whole; send->sent and send->status tell. */
+/* Hands header and data over; `flags` as for the library's send. True when both were taken whole; send->sent and send->status tell. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_try_send(bufenlarge_channel_t * channel,
-                                                        MPIDI_BUFENLARGE_send_t * send)
+                                                        MPIDI_BUFENLARGE_send_t * send,
+                                                        unsigned flags)
 {
     struct iovec iov[2];
     iov[0].iov_base = (void *) send->header;
     iov[0].iov_len = send->header_bytes;
     iov[1].iov_base = (void *) send->data;
     iov[1].iov_len = send->data_bytes;
-    send->status = bufenlarge_channel_send(channel, iov, send->data_bytes ? 2 : 1, 0, &send->sent);
+    send->status = bufenlarge_channel_send(channel, iov, send->data_bytes ? 2 : 1, flags, &send->sent);
     return send->status == BUFENLARGE_OK && send->sent == send->header_bytes + send->data_bytes;
 }
 
@@ -81,7 +82,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
     send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, 0);
     bufenlarge_channel_t *channel =
         MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
-    if (unlikely(!channel || !MPIDI_BUFENLARGE_try_send(channel, &send)))
+    if (unlikely(!channel || !MPIDI_BUFENLARGE_try_send(channel, &send, 0)))
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, &send);
 
     MPIR_FUNC_EXIT;
@@ -123,7 +124,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     send.data = MPIR_get_contig_ptr(data, true_lb);
     bufenlarge_channel_t *channel =
         MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
-    if (likely(channel && MPIDI_BUFENLARGE_try_send(channel, &send)))
+    if (likely(channel && MPIDI_BUFENLARGE_try_send(channel, &send, 0)))
         mpi_errno = MPIDIG_global.origin_cbs[handler_id] (sreq);
     else
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, &send);

@@ -120,13 +120,14 @@ typedef struct MPIDI_BUFENLARGE_peer {
     char *lost_text;            /* why the channel is lost; NULL while it is not */
     bufenlarge_status_t lost_status;
     uint32_t rank;              /* in MPI_COMM_WORLD; from its size on processes of other jobs */
+    uint32_t exposures;         /* messages without a copy that it has not read to their end */
     uint8_t vci;                /* whose context has the channel */
     bool has_left;              /* took leave in its MPI_Finalize */
     bool has_answered;          /* the own leave */
 } MPIDI_BUFENLARGE_peer_t;
 
 /* All that progress touches: one for each VCI of MPICH, with a library context of its own, under that VCI's lock. */
-typedef struct MPIDI_BUFENLARGE_vci {
+typedef struct {
     bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
     MPIDI_BUFENLARGE_peer_t **peers;    /* by rank in MPI_COMM_WORLD; NULL for VCI 0, whose are in
                                          * MPICH's table of addresses */

@@ -60,7 +60,9 @@ static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return (size_t) got == data_bytes ? (int) segments : -1;
 }
 
-/* Exposes the data and sends what remains of the message; `wire` begins its header. may_expose() was true. */
+/* Exposes the data and sends what remains of the message; `wire` begins its header. may_expose() was true.
+ * While the peer has others to read, the next round of progress sends it together with what else there is: without
+ * that round no request of the peer's would be answered either. */
 int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                 MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count, MPI_Datatype datatype)
 {
@@ -87,7 +89,8 @@ int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     wire->kind = MPIDI_BUFENLARGE_KIND_LARGE;
     send->data_bytes = 0;
     send->sreq = NULL;
-    if (!peer->direct || !MPIDI_BUFENLARGE_try_send(peer->direct, send))
+    const unsigned flags = peer->exposures++ > 0 ? BUFENLARGE_CORK : 0;
+    if (!peer->direct || !MPIDI_BUFENLARGE_try_send(peer->direct, send, flags))
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, send);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -106,10 +109,10 @@ void MPIDI_BUFENLARGE_released(void *user, uint32_t peer_rank, void *cookie,
     MPIR_Request *sreq = outgoing->sreq;
     const int handler_id = outgoing->handler_id;
 
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(user, peer_rank);
+    peer->exposures--;
     MPL_free(outgoing);
-    if (status != BUFENLARGE_OK) {
-        const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(user, peer_rank);
+    if (status != BUFENLARGE_OK)
         sreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
-    }
     MPIDI_BUFENLARGE_keep_error(user, MPIDIG_global.origin_cbs[handler_id] (sreq));
 }

@@ -56,7 +56,7 @@ void MPIDI_BUFENLARGE_post(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t
                            const void *message, size_t bytes)
 {
     MPIDI_BUFENLARGE_send_t send = {.header = message,.header_bytes = bytes };
-    if (peer->lost_text || (peer->direct && MPIDI_BUFENLARGE_try_send(peer->direct, &send)))
+    if (peer->lost_text || (peer->direct && MPIDI_BUFENLARGE_try_send(peer->direct, &send, 0)))
         return;
     MPIDI_BUFENLARGE_deferred_t *deferred =
         send.status == BUFENLARGE_OK ? MPIDI_BUFENLARGE_deferred_create(&send) : NULL;

@@ -59,7 +59,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
         .data = MPIR_get_contig_ptr(buf, true_lb),
         .vci = vci,
     };
-    if (likely(MPIDI_BUFENLARGE_try_send(channel, &send))) {
+    if (likely(MPIDI_BUFENLARGE_try_send(channel, &send, 0))) {
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
         return MPI_SUCCESS;
     }
