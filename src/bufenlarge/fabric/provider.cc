@@ -193,7 +193,7 @@ std::size_t shared_read_min(const fi_info& info) {
 }
 
 std::size_t shared_write_min(const fi_info& info) {
-  return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 6144 : 16'384;
+  return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 12'288 : 16'384;
 }
 
 const char* arrival_name(Arrival arrival) {

@@ -9,7 +9,6 @@
 
 typedef MPIDI_BUFENLARGE_oneside_t oneside_t;
 typedef MPIDI_BUFENLARGE_operation_t operation_t;
-typedef MPIDI_BUFENLARGE_pending_t pending_t;
 typedef MPIDI_BUFENLARGE_record_t record_t;
 typedef MPIDI_BUFENLARGE_window_t window_t;
 
@@ -51,22 +50,38 @@ void MPIDI_BUFENLARGE_pending_list(window_t * window, int target)
     window->listed[window->listed_count++] = target;
 }
 
-/* Sends a message as one element, behind all that waits. */
+/* Sends a message behind all that waits. Its memory is the caller's again. */
+static void send_whole(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+                       MPIDI_BUFENLARGE_send_t * send, unsigned flags)
+{
+    MPIDI_BUFENLARGE_deferred_t *deferred = NULL;
+    if (peer->lost_text || (peer->direct && MPIDI_BUFENLARGE_try_send(peer->direct, send, flags)))
+        return;
+    char *copy = send->data_bytes > 0 ? MPL_malloc(send->data_bytes, MPL_MEM_RMA) : NULL;
+    if (copy)
+        memcpy(copy, send->data, send->data_bytes);
+    send->data = copy;
+    if (send->status == BUFENLARGE_OK && (copy || send->data_bytes == 0))
+        deferred = MPIDI_BUFENLARGE_deferred_create(send);
+    if (deferred) {
+        deferred->owned = copy;
+        MPIDI_BUFENLARGE_backlog_append(peer, deferred);
+        return;
+    }
+    MPL_free(copy);
+    if (send->status == BUFENLARGE_OK)
+        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, BUFENLARGE_ERR_MEMORY, "out of memory");
+    else
+        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, send->status,
+                                   bufenlarge_channel_error(peer->channel));
+}
+
+/* The message is one element. */
 void MPIDI_BUFENLARGE_post(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                            const void *message, size_t bytes)
 {
     MPIDI_BUFENLARGE_send_t send = {.header = message,.header_bytes = bytes };
-    if (peer->lost_text || (peer->direct && MPIDI_BUFENLARGE_try_send(peer->direct, &send, 0)))
-        return;
-    MPIDI_BUFENLARGE_deferred_t *deferred =
-        send.status == BUFENLARGE_OK ? MPIDI_BUFENLARGE_deferred_create(&send) : NULL;
-    if (deferred)
-        MPIDI_BUFENLARGE_backlog_append(peer, deferred);
-    else if (send.status == BUFENLARGE_OK)
-        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, BUFENLARGE_ERR_MEMORY, "out of memory");
-    else
-        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, send.status,
-                                   bufenlarge_channel_error(peer->channel));
+    send_whole(vci, peer, &send, 0);
 }
 
 /* -- batches -- */
@@ -140,28 +155,56 @@ static oneside_t *make_room(MPIDI_BUFENLARGE_vci_t * vci, const operation_t * op
     return one;
 }
 
-bool MPIDI_BUFENLARGE_batch_put(const operation_t * operation)
+static void note_put(const operation_t * operation)
+{
+    operation->window->pending[operation->target].mark = ++operation->peer->oneside->issued;
+    MPIDI_BUFENLARGE_pending_list(operation->window, operation->target);
+}
+
+/* A Put that no batch has room for goes at once, from the user's memory; a question after it shares its write. False: it is
+ * longer than such a message may be, or would need padding. */
+static bool put_alone(const operation_t * operation)
+{
+    struct {
+        MPIDI_BUFENLARGE_wire_t wire;
+        uint64_t win_id;
+        record_t record;
+    } head = {
+        .wire = {.kind = MPIDI_BUFENLARGE_KIND_OPERATIONS,.am_hdr_bytes = sizeof(head.win_id),
+                 .data_bytes = sizeof(head.record) + operation->bytes},
+        .win_id = MPIDIG_WIN(operation->window->win, win_id),
+        .record = {.offset = operation->offset,.bytes = (uint32_t) operation->bytes,.id = MPIDI_BUFENLARGE_PUT}
+    };
+    MPIDI_BUFENLARGE_send_t send = {.header = &head,.header_bytes = sizeof(head),
+        .data = operation->addr,.data_bytes = operation->bytes
+    };
+    if (head.wire.data_bytes > MPIDI_BUFENLARGE_EAGER_MAX || MPIDI_BUFENLARGE_PADDED(operation->bytes) != operation->bytes)
+        return false;
+    send_whole(MPIDI_BUFENLARGE_window_vci(operation->window->win), operation->peer, &send, BUFENLARGE_CORK);
+    note_put(operation);
+    return true;
+}
+
+/* Small data, and what is no write. False: it is to go as MPIDIG's message. */
+bool MPIDI_BUFENLARGE_put_copy(const operation_t * operation)
 {
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(operation->window->win);
     oneside_t *one = make_room(vci, operation, operation->bytes, 0);
     if (one == NULL)
-        return false;
+        return put_alone(operation);
     char *at = MPIDI_BUFENLARGE_batch_append(vci, one, operation->offset, operation->bytes,
                                              MPIDI_BUFENLARGE_PUT, operation->bytes);
     memcpy(at, operation->addr, operation->bytes);
-    operation->window->pending[operation->target].mark = ++one->issued;
-    MPIDI_BUFENLARGE_pending_list(operation->window, operation->target);
+    note_put(operation);
     return true;
 }
 
 /* An RDMA write was posted. */
 void MPIDI_BUFENLARGE_note_write(const operation_t * operation)
 {
-    oneside_t *one = operation->peer->oneside;
-    pending_t *pending = &operation->window->pending[operation->target];
-    pending->mark = one->written = ++one->issued;
-    pending->writes++;
-    MPIDI_BUFENLARGE_pending_list(operation->window, operation->target);
+    note_put(operation);
+    operation->peer->oneside->written = operation->peer->oneside->issued;
+    operation->window->pending[operation->target].writes++;
 }
 
 /* -- Gets -- */

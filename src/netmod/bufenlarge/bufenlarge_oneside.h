@@ -108,7 +108,7 @@ void MPIDI_BUFENLARGE_batch_push(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_
 char *MPIDI_BUFENLARGE_batch_append(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_oneside_t * one,
                                     uint64_t offset, size_t bytes, uint32_t id, size_t data_bytes);
 void MPIDI_BUFENLARGE_pending_list(MPIDI_BUFENLARGE_window_t * window, int target);
-bool MPIDI_BUFENLARGE_batch_put(const MPIDI_BUFENLARGE_operation_t * operation);
+bool MPIDI_BUFENLARGE_put_copy(const MPIDI_BUFENLARGE_operation_t * operation);
 bool MPIDI_BUFENLARGE_batch_get(const MPIDI_BUFENLARGE_operation_t * operation,
                                 MPIR_Request * request);
 void MPIDI_BUFENLARGE_note_write(const MPIDI_BUFENLARGE_operation_t * operation);

@@ -228,7 +228,7 @@ bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatyp
         && operation.window->parts[target_rank].shared.writable;
     if (request_p && (request = create_request(win)) == NULL)
         return false;
-    const bool begun = large ? put_write(&operation, request) : MPIDI_BUFENLARGE_batch_put(&operation);
+    const bool begun = large ? put_write(&operation, request) : MPIDI_BUFENLARGE_put_copy(&operation);
     conclude(request, begun, !large, request_p);        /* small data is copied */
     return begun;
 }
