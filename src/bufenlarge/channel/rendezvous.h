@@ -86,7 +86,7 @@ class Rendezvous {
   [[nodiscard]] std::uint32_t requests_due() const;
   [[nodiscard]] bool ask(Read& read, std::uint32_t& due);
   [[nodiscard]] bool may_ask(const Read& read, std::uint32_t due) const;
-  void finish_if_done(Read& read);
+  void end_request(Read& read);
   // ---- rendezvous_answer.h
   [[nodiscard]] bool post_writes();
   void release(std::uint32_t exposure);
@@ -106,6 +106,7 @@ class Rendezvous {
   std::deque<std::uint32_t> writing_;
   static constexpr std::uint32_t kOwnWrite = 0;
   bool asks_ = false;                  // something of reads_ has to be asked for
+  std::uint32_t under_way_ = 0;        // requests of reads_
 };
 
 }  // namespace bufenlarge

@@ -226,6 +226,7 @@ void Rendezvous<ChannelT>::lost(Status status) {
   core.reads.remove_all(&channel_);
   forget_answers();
   std::list<Read> reads = std::exchange(reads_, {});
+  under_way_ = 0;
   for (const std::uint32_t name : core.exposures.of_peer(channel_.peer_)) {
     void* cookie = core.exposures.find(name, channel_.peer_)->cookie;
     core.exposures.remove(name);

@@ -49,9 +49,7 @@ bool Rendezvous<ChannelT>::start(Read& read) {
 // answer (docs/decisions/0013-writes-on-tcp.md).
 template <class ChannelT>
 std::uint32_t Rendezvous<ChannelT>::requests_due() const {
-  std::uint32_t under_way = 0;
-  for (const Read& one : reads_) under_way += one.requests;
-  return under_way <= kReadsPerLinkMax / 2 ? kReadsPerLinkMax - under_way : 0;
+  return under_way_ <= kReadsPerLinkMax / 2 ? kReadsPerLinkMax - under_way_ : 0;
 }
 
 // Pieces are put together in order, so there is one request of such a read at a time.
@@ -92,6 +90,7 @@ bool Rendezvous<ChannelT>::ask(Read& read, std::uint32_t& due) {
   }
   read.asked += entry.bytes;
   ++read.requests;
+  ++under_way_;
   --due;
   return true;
 }
@@ -103,8 +102,7 @@ bool Rendezvous<ChannelT>::on_read_done(std::uint32_t sequence) {
   if (read.way != Way::kWrites || entry->arrived != 0) return false;
   channel_.core_.rendezvous.read_bytes += entry->bytes;
   channel_.core_.reads.remove(*entry);
-  --read.requests;
-  finish_if_done(read);
+  end_request(read);
   return true;
 }
 
@@ -129,13 +127,15 @@ bool Rendezvous<ChannelT>::on_piece(std::span<const std::byte> payload, bool las
     read.memory.copy_in(at, data);
   if (!last) return true;
   core.reads.remove(*entry);
-  --read.requests;
-  finish_if_done(read);
+  end_request(read);
   return true;
 }
 
+// One request of the read is answered.
 template <class ChannelT>
-void Rendezvous<ChannelT>::finish_if_done(Read& read) {
+void Rendezvous<ChannelT>::end_request(Read& read) {
+  --read.requests;
+  --under_way_;
   if (!read.done()) {
     channel_.want_attention();
     return;

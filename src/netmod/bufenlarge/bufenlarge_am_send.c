@@ -104,19 +104,14 @@ bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_
     MPIDI_BUFENLARGE_header_t header = {.wire.kind = (uint8_t) kind,.wire.exposure = detail,
         .wire.data_bytes = bytes
     };
-    MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),.data_bytes = bytes };
-    char *copy = bytes > 0 ? MPL_malloc(bytes, MPL_MEM_BUFFER) : NULL;
+    const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
+        .data_bytes = bytes,.data = data
+    };
+    MPIDI_BUFENLARGE_deferred_t *deferred =
+        peer->lost_text ? NULL : MPIDI_BUFENLARGE_deferred_copy(&send);
 
-    if (bytes > 0 && copy)
-        memcpy(copy, data, bytes);
-    send.data = copy;
-    const bool can = !peer->lost_text && (bytes == 0 || copy);
-    MPIDI_BUFENLARGE_deferred_t *deferred = can ? MPIDI_BUFENLARGE_deferred_create(&send) : NULL;
-    if (deferred == NULL) {
-        MPL_free(copy);
+    if (deferred == NULL)
         return false;
-    }
-    deferred->owned = copy;
     MPIDI_BUFENLARGE_backlog_append(peer, deferred);
     return true;
 }

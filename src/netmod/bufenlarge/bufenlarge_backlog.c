@@ -31,6 +31,22 @@ MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENL
     return deferred;
 }
 
+/* The same with a copy of the data, which is contiguous or none. */
+MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_copy(const MPIDI_BUFENLARGE_send_t * send)
+{
+    MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
+    if (deferred == NULL || send->data_bytes == 0)
+        return deferred;
+    deferred->owned = MPL_malloc(send->data_bytes, MPL_MEM_BUFFER);
+    if (deferred->owned == NULL) {
+        MPL_free(deferred);
+        return NULL;
+    }
+    memcpy(deferred->owned, send->data, send->data_bytes);
+    deferred->window = deferred->owned;
+    return deferred;
+}
+
 static void datatype_release(MPIDI_BUFENLARGE_deferred_t * deferred)
 {
     if (deferred->pack_datatype != MPI_DATATYPE_NULL) {

@@ -207,6 +207,7 @@ void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
 
 /* bufenlarge_backlog.c */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send);
+MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_copy(const MPIDI_BUFENLARGE_send_t * send);
 void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
                                    MPIDI_BUFENLARGE_deferred_t * deferred);
 unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
@@ -243,29 +244,6 @@ typedef struct MPIDI_BUFENLARGE_read {
     void (*done) (MPIDI_BUFENLARGE_vci_t * vci, struct MPIDI_BUFENLARGE_read * read,
                   bufenlarge_status_t status);
 } MPIDI_BUFENLARGE_read_t;
-
-/* bufenlarge_window.c */
-int MPIDI_BUFENLARGE_window_open(MPIR_Win * win);
-void MPIDI_BUFENLARGE_window_close(MPIR_Win * win);
-bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                          int target_rank, MPI_Aint target_disp, int target_count,
-                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
-bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                          int target_rank, MPI_Aint target_disp, int target_count,
-                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
-void MPIDI_BUFENLARGE_written(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
-
-/* bufenlarge_settle.c */
-int MPIDI_BUFENLARGE_settle(MPIR_Win * win, int target, bool remote);
-
-/* bufenlarge_oneside.c */
-void MPIDI_BUFENLARGE_oneside_push(MPIDI_BUFENLARGE_vci_t * vci);
-void MPIDI_BUFENLARGE_oneside_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
-
-/* bufenlarge_oneside_recv.c */
-const char *MPIDI_BUFENLARGE_oneside_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
-                                             const MPIDI_BUFENLARGE_wire_t * wire,
-                                             const void *am_hdr, const void *data);
 
 /* bufenlarge_large.c */
 bool MPIDI_BUFENLARGE_is_dense(MPI_Aint segments, size_t bytes);

@@ -54,22 +54,13 @@ void MPIDI_BUFENLARGE_pending_list(window_t * window, int target)
 static void send_whole(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                        MPIDI_BUFENLARGE_send_t * send, unsigned flags)
 {
-    MPIDI_BUFENLARGE_deferred_t *deferred = NULL;
     if (peer->lost_text || (peer->direct && MPIDI_BUFENLARGE_try_send(peer->direct, send, flags)))
         return;
-    char *copy = send->data_bytes > 0 ? MPL_malloc(send->data_bytes, MPL_MEM_RMA) : NULL;
-    if (copy)
-        memcpy(copy, send->data, send->data_bytes);
-    send->data = copy;
-    if (send->status == BUFENLARGE_OK && (copy || send->data_bytes == 0))
-        deferred = MPIDI_BUFENLARGE_deferred_create(send);
-    if (deferred) {
-        deferred->owned = copy;
+    MPIDI_BUFENLARGE_deferred_t *deferred =
+        send->status == BUFENLARGE_OK ? MPIDI_BUFENLARGE_deferred_copy(send) : NULL;
+    if (deferred)
         MPIDI_BUFENLARGE_backlog_append(peer, deferred);
-        return;
-    }
-    MPL_free(copy);
-    if (send->status == BUFENLARGE_OK)
+    else if (send->status == BUFENLARGE_OK)
         MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, BUFENLARGE_ERR_MEMORY, "out of memory");
     else
         MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, send->status,
@@ -86,13 +77,17 @@ void MPIDI_BUFENLARGE_post(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t
 
 /* -- batches -- */
 
+static MPIDI_BUFENLARGE_wire_t operations_wire(size_t record_bytes)
+{
+    return (MPIDI_BUFENLARGE_wire_t) {.kind = MPIDI_BUFENLARGE_KIND_OPERATIONS,
+        .am_hdr_bytes = sizeof(((MPIDI_BUFENLARGE_batch_t *) NULL)->win_id),.data_bytes = record_bytes
+    };
+}
+
 /* Completes the header; returns the length of the message. */
 size_t MPIDI_BUFENLARGE_batch_seal(oneside_t * one)
 {
-    const MPIDI_BUFENLARGE_wire_t wire = {.kind = MPIDI_BUFENLARGE_KIND_OPERATIONS,
-        .am_hdr_bytes = sizeof(one->batch.win_id),.data_bytes = one->bytes
-    };
-    one->batch.wire = wire;
+    one->batch.wire = operations_wire(one->bytes);
     return HEADER_BYTES + one->bytes;
 }
 
@@ -170,8 +165,7 @@ static bool put_alone(const operation_t * operation)
         uint64_t win_id;
         record_t record;
     } head = {
-        .wire = {.kind = MPIDI_BUFENLARGE_KIND_OPERATIONS,.am_hdr_bytes = sizeof(head.win_id),
-                 .data_bytes = sizeof(head.record) + operation->bytes},
+        .wire = operations_wire(sizeof(record_t) + operation->bytes),
         .win_id = MPIDIG_WIN(operation->window->win, win_id),
         .record = {.offset = operation->offset,.bytes = (uint32_t) operation->bytes,.id = MPIDI_BUFENLARGE_PUT}
     };

@@ -116,5 +116,26 @@ const char *MPIDI_BUFENLARGE_got(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank, ui
                                  const void *data, uint32_t bytes);
 void MPIDI_BUFENLARGE_post(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                            const void *message, size_t bytes);
+void MPIDI_BUFENLARGE_oneside_push(MPIDI_BUFENLARGE_vci_t * vci);
+void MPIDI_BUFENLARGE_oneside_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+
+/* bufenlarge_window.c */
+int MPIDI_BUFENLARGE_window_open(MPIR_Win * win);
+void MPIDI_BUFENLARGE_window_close(MPIR_Win * win);
+bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, int target_count,
+                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
+bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, int target_count,
+                          MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
+void MPIDI_BUFENLARGE_written(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
+
+/* bufenlarge_settle.c */
+int MPIDI_BUFENLARGE_settle(MPIR_Win * win, int target, bool remote);
+
+/* bufenlarge_oneside_recv.c */
+const char *MPIDI_BUFENLARGE_oneside_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
+                                             const MPIDI_BUFENLARGE_wire_t * wire,
+                                             const void *am_hdr, const void *data);
 
 #endif /* BUFENLARGE_ONESIDE_H_INCLUDED */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_progress.c: the part of progress that has something to do besides the library's round. */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_oneside.h"
 #include "utlist.h"
 
 /* Keeps the first error until progress can return it. */
