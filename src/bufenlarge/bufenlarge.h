@@ -151,6 +151,7 @@ typedef struct {
     bufenlarge_released_fn released;
     bufenlarge_warn_fn warn; /* may be NULL */
     bufenlarge_written_fn written; /* of those who write */
+    uint32_t contexts; /* that this process opens for the job, which share its memory; 0 is 1 */
 } bufenlarge_context_config_t;
 
 /* Opens device, listener and completion queue. No connection is made. On failure *context_p is
@@ -262,7 +263,7 @@ typedef struct {
 
 /* Lets every peer read and write this memory, until bufenlarge_context_unshare(); reads of it go without
  * BUFENLARGE_READ_LAST. It is registered at once, and may change at any time: when a peer uses it is the upper layer's
- * business. BUFENLARGE_ERR_MEMORY when it cannot be registered. */
+ * business. BUFENLARGE_ERR_MEMORY when it cannot be registered, or would exceed the knob WINDOW_MEMORY. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_share(bufenlarge_context_t *context, void *memory, size_t bytes,
                                                             bufenlarge_shared_t *shared_p);
 /* To be called when no peer has a read or write of it under way. */

@@ -83,6 +83,17 @@ void written_up(void* user, std::uint32_t peer, void* cookie, Status status) {
   context->upper.written(context->upper.user, peer, cookie, translate(status));
 }
 
+// How many of the cards are of processes on this machine, the own one too: those with the own address.
+std::uint32_t count_near(const sockaddr_in& own, std::span<const std::byte> cards) {
+  std::uint32_t count = 0;
+  for (; !cards.empty(); cards = cards.subspan(BUFENLARGE_CARD_BYTES)) {
+    sockaddr_in other;
+    std::memcpy(&other, cards.data(), sizeof other);
+    if (other.sin_addr.s_addr == own.sin_addr.s_addr) ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config,
@@ -93,6 +104,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
               bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up,
                                      written_up}),
       rendezvous(knobs.values().rendezvous),
+      window_memory(knobs.values().window_memory),
       rendezvous_min(knobs.values().rendezvous.value_or(bufenlarge::rendezvous_min(port.info()))),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
@@ -219,7 +231,11 @@ bufenlarge_status_t bufenlarge_context_set_cards(bufenlarge_context_t* context, 
                                                  size_t count) {
   if (count != context->upper.size) return BUFENLARGE_ERR_ARGUMENT;
   try {
-    context->context.set_cards({static_cast<const std::byte*>(cards), count * BUFENLARGE_CARD_BYTES});
+    const std::span all(static_cast<const std::byte*>(cards), count * BUFENLARGE_CARD_BYTES);
+    const std::uint32_t near = count_near(context->port.address(), all) * std::max(1u, context->upper.contexts);
+    context->context.set_cards(all);
+    context->context.set_shared_max(
+        context->window_memory.value_or(bufenlarge::shared_bytes_max(context->port.info(), near)));
     return BUFENLARGE_OK;
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;

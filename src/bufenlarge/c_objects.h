@@ -56,6 +56,7 @@ struct bufenlarge_context {
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   std::unordered_map<std::uint32_t, bufenlarge_channel> handles;  // of peers talked to
   const std::optional<std::uint64_t> rendezvous;  // as set
+  const std::optional<std::uint64_t> window_memory;  // as set
   const std::size_t rendezvous_min;
   bool warned = false;
   std::string provider, protocol, interface_name, address;

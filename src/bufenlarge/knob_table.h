@@ -33,6 +33,10 @@
   X(RENDEZVOUS, rendezvous, "auto", "auto, off, or 1024 to 1073741824 bytes",                          \
     "The smallest message whose data goes from user memory to user memory without a copy. auto: where that is "\
     "faster on the fabric in use. off: all data goes through the rings.")                              \
+  X(WINDOW_MEMORY, window_memory, "auto", "auto, or 0 to 1125899906842624 bytes",                        \
+    "How much of its windows a process registers at once; on verbs such memory is pinned, used or not. What is "\
+    "beyond is reached by messages. auto: all of it on tcp; on verbs half of the machine's memory, shared by "   \
+    "the job's processes on it.")                                                                     \
   X(INTERFACE, text_interface, "", "the name or IPv4 address of a network interface that is up",      \
     "Interface to use. Empty: the first that other hosts can reach; loopback if there is no other.")  \
   X(ACK_TIMEOUT, ack_timeout, "1s", "1ms to 1h, as a number with us, ms or s",                        \

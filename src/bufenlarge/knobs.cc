@@ -109,6 +109,11 @@ bool read_rendezvous(Values& values, std::string_view text) {
   return values.rendezvous.has_value();
 }
 
+bool read_window_memory(Values& values, std::string_view text) {
+  values.window_memory = text == "auto" ? std::nullopt : number(text, 0, std::uint64_t{1} << 50);
+  return text == "auto" || values.window_memory;
+}
+
 bool read_text_interface(Values& values, std::string_view text) {
   values.interface_name = text;
   return true;

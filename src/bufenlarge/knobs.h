@@ -57,6 +57,7 @@ class Knobs {
     ProviderChoice provider = ProviderChoice::kAuto;
     ArrivalChoice arrival = ArrivalChoice::kAuto;
     std::optional<std::uint64_t> rendezvous;  // bytes; ~0 is off, nothing is auto
+    std::optional<std::uint64_t> window_memory;  // bytes; nothing is auto
     std::string interface_name;
     std::uint64_t ack_timeout_us = 0;
     std::uint64_t connect_timeout_us = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fabric/provider.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "fabric/fabric_error.h"
@@ -139,6 +141,18 @@ TEST_CASE("libfabric's registration cache is off, unless the user has set it", "
   (void)choose_provider({ProviderChoice::kTcp, "lo"});
   CHECK(std::string(getenv("FI_MR_CACHE_MAX_COUNT")) == "7");
   setenv("FI_MR_CACHE_MAX_COUNT", "0", 1);
+}
+
+TEST_CASE("window memory is bounded where it is pinned: half of the machine's, shared", "[provider]") {
+  const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
+  CHECK(shared_bytes_max(*info, 4) == ~std::uint64_t{0});
+  info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;
+  const auto half = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
+  CHECK(shared_bytes_max(*info, 1) == half);
+  CHECK(shared_bytes_max(*info, 0) == half);
+  CHECK(shared_bytes_max(*info, 4) == half / 4);
+  info->ep_attr->protocol = FI_PROTO_IWARP;
+  CHECK(shared_bytes_max(*info, 2) == half / 2);
 }
 
 TEST_CASE("large data begins where its curve crosses that of the rings, by fabric", "[provider][R4]") {

@@ -28,6 +28,7 @@ setting_environment() {
         read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
         # The smallest slots there are: headers in pieces, one segment in a request.
         read-slots64) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=64" ;;
+        unshared) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_WINDOW_MEMORY=0" ;; # windows by messages alone
         read-whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_VECTOR=whole" ;;
         megabytes) echo MPIR_CVAR_NOLOCAL=1 ;; # the default, with larger data
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
@@ -169,7 +170,8 @@ locked_cases() {
         echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any default $(device_arguments p2p_random)|120"
         echo "locked/1024/$ranks|locked|$ranks|p2p_random|1024 any read $(device_arguments p2p_random)|120"
     done
-    echo "locked/256-read/2|locked|2|p2p_random|256 some read $(device_arguments p2p_random)|180"
+    # Of every size, since only what is smaller than a read and larger than a slot asks for larger rings.
+    echo "locked/256-read/2|locked|2|p2p_sizes|256 some read $(device_arguments p2p_sizes)|180"
     echo "locked/256-doorbell/4|locked|4|p2p_random|256 some doorbell $(device_arguments p2p_random)|180"
     echo "unlockable/16/2|unlockable|2|demo|16|60"
 }

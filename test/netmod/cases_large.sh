@@ -56,6 +56,7 @@ large_cases() {
     program_case collectives_v megabytes 3 bytes=400000
     program_case onesided megabytes 4 bytes=4M
     program_case onesided_atomic megabytes 3 bytes=1M
+    for name in onesided oneside_puts large_onesided; do program_case "$name" unshared 3; done
     program_case large_flight default 2 "bytes=64M rounds=10"
     echo "copyless/default/2|copyless|2|large_flight|default 16777216|60"
     lost_cases default three

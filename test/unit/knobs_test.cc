@@ -37,7 +37,8 @@ std::string unresolved(const Settings& changes) {
 TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
-      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"}, {"INTERFACE", ""},
+      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"},
+      {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
@@ -197,6 +198,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"PROVIDER", {"TCP", "tcp;ofi_rxm", "sockets", "verbs,tcp"}},
     {"ARRIVAL", {"Polled", "doorbells", "polled,doorbell", "Mixed", "mix", "bell"}},
     {"RENDEZVOUS", {"on", "Auto", "Off", "0", "1023", "1073741825", "-1", "64k", "1e6", "auto,off"}},
+    {"WINDOW_MEMORY", {"on", "off", "Auto", "auto ", "-1", "1G", "1e9", "1125899906842625"}},
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
@@ -228,6 +230,7 @@ TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, 
       CHECK(fresh.values().arrival == ArrivalChoice::kAuto);
       CHECK(fresh.values().yield_after == 32);
       CHECK_FALSE(fresh.values().rendezvous);
+      CHECK_FALSE(fresh.values().window_memory);
       CHECK_FALSE(fresh.values().summary);
     }
   }
@@ -301,6 +304,16 @@ TEST_CASE("what does not fit leaves the settings as they were", "[knobs]") {
   CHECK_FALSE(knobs.resolve().empty());
   CHECK(knobs.settings().phases.at(0).slot_bytes == 128);
   CHECK(knobs.settings().phases.at(0).slots == 16);
+}
+
+TEST_CASE("the bound on window memory is a number of bytes, none too, or the fabric's", "[knobs]") {
+  CHECK_FALSE(with({}).values().window_memory);
+  CHECK_FALSE(with({{"WINDOW_MEMORY", "5"}, {"WINDOW_MEMORY", "auto"}}).values().window_memory);
+  CHECK(with({{"WINDOW_MEMORY", "0"}}).values().window_memory == 0u);
+  CHECK(with({{"WINDOW_MEMORY", "1125899906842624"}}).values().window_memory == std::uint64_t{1} << 50);
+  Knobs knobs = with({{"WINDOW_MEMORY", "7"}});
+  CHECK_FALSE(knobs.set("WINDOW_MEMORY", "1125899906842625").empty());
+  CHECK(knobs.values().window_memory == 7u);
 }
 
 }  // namespace

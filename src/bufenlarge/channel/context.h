@@ -65,7 +65,9 @@ class Context {
 
   // Loopback: copied whole, delivered by a later round. Returns the bytes.
   std::size_t send_to_self(std::span<const iovec> vector, bool more);
-  // Lets all peers read this memory, until unshare(). Registered now; false when that is refused.
+  // Lets all peers read this memory, until unshare(). Registered now; false when that is refused, or would be more in
+  // all than the bound.
+  void set_shared_max(std::uint64_t bytes) { shared_.bytes_max = bytes; }
   [[nodiscard]] bool share(void* memory, std::size_t bytes, Shared& shared);
   // Nobody reads it any more, but for writes whose completion is still to come.
   void unshare(std::uint32_t name);
@@ -131,7 +133,7 @@ class Context {
     UserMemory<Port> to;
   };
 
-  PinnedMemory shared_{0, ~std::uint64_t{0}};  // as much as the upper layer shares
+  PinnedMemory shared_{0, ~std::uint64_t{0}};  // what the upper layer shares
   Core core_;
   ForeignPeers foreign_;
   std::vector<std::unique_ptr<Channel>> channels_;  // own job first

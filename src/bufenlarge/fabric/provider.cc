@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -194,6 +195,12 @@ std::size_t shared_read_min(const fi_info& info) {
 
 std::size_t shared_write_min(const fi_info& info) {
   return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 12'288 : 16'384;
+}
+
+std::uint64_t shared_bytes_max(const fi_info& info, std::uint32_t contexts) {
+  if (info.ep_attr->protocol == FI_PROTO_SOCK_TCP) return ~std::uint64_t{0};  // a list entry, nothing is pinned
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2 / std::max(1u, contexts);
 }
 
 const char* arrival_name(Arrival arrival) {

@@ -49,6 +49,9 @@ std::size_t rendezvous_min(const fi_info& info);
 std::size_t shared_read_min(const fi_info& info);
 std::size_t shared_write_min(const fi_info& info);
 
+// The most memory, in bytes, that one of `contexts` on this machine registers for its peers to read and write at any time.
+std::uint64_t shared_bytes_max(const fi_info& info, std::uint32_t contexts);
+
 struct ArrivalVerdict {
   Arrival arrival;
   std::string why;  // for the summary

@@ -182,6 +182,7 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .released = MPIDI_BUFENLARGE_released,
         .warn = print_warning,
         .written = MPIDI_BUFENLARGE_written,
+        .contexts = (uint32_t) MPIDI_global.n_vcis,
     };
     bufenlarge_status_t status =
         bufenlarge_context_open(&config, &vci->context, text, sizeof(text));

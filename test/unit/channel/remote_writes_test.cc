@@ -151,6 +151,25 @@ TEST_CASE("writes and answers of one channel complete each its own", "[write][du
   CHECK(duo.side[0].upper.releases.size() == 1);
 }
 
+TEST_CASE("no more is shared than the bound, and what is given back counts no longer", "[write][memory]") {
+  Duo duo(settings(two_phases()));
+  auto& context = duo.side[1].context;
+  Bytes memory(100);
+  Shared first, second, none;
+  context.set_shared_max(100);
+  REQUIRE(context.share(memory.data(), 60, first));
+  CHECK_FALSE(context.share(memory.data(), 41, none));
+  REQUIRE(context.share(memory.data(), 40, second));
+  CHECK_FALSE(context.share(memory.data(), 1, none));
+  context.unshare(first.name);
+  CHECK(context.share(memory.data(), 60, first));
+  context.set_shared_max(0);
+  CHECK_FALSE(context.share(memory.data(), 1, none));
+  context.unshare(first.name);
+  context.unshare(second.name);
+  CHECK_FALSE(context.share(memory.data(), 1, none));
+}
+
 TEST_CASE("a write connects", "[write][connect]") {
   Duo duo(settings(two_phases()));
   Bytes memory(100);
