@@ -49,11 +49,11 @@ class RemoteWrites {
     std::uint32_t key;
     std::uint32_t bytes;
   };
-  [[nodiscard]] Part next(std::uint32_t bytes_max) const {
+  [[nodiscard]] Part next() const {
     const Write& write = writes_[next_];
     const auto place = write.memory.find(write.posted);
     return {*place.region, place.at, write.order.address + write.posted, write.order.key,
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(place.bytes, bytes_max))};
+            data_write_bytes(place.bytes)};
   }
   void posted(std::uint32_t bytes, bool completes) {
     Write& write = writes_[next_];

@@ -20,10 +20,9 @@
 
 namespace bufenlarge {
 
-// Data writes one channel keeps posted, and their size: few enough to leave room for slots in a verbs send
-// queue, together long enough to keep a link busy.
+// Data writes one channel keeps posted: few enough to leave room for slots in a verbs send queue, together long enough
+// to keep a link busy.
 inline constexpr std::size_t kDataWritesMax = 4;
-inline constexpr std::uint32_t kDataWriteBytesMax = 1u << 20;
 
 // What one read request takes at most, however large a slot is.
 inline constexpr std::uint32_t kRequestBytesMax = 1024;

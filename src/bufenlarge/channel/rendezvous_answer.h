@@ -116,10 +116,10 @@ template <class ChannelT>
 bool Rendezvous<ChannelT>::write_next(ReadAnswer& answer) {
   if (writing_.size() == kDataWritesMax) return false;
   auto& core = channel_.core_;
-  ReadAnswer::Stretch stretch = answer.next(kDataWriteBytesMax);
+  ReadAnswer::Stretch stretch = answer.next(kReadSegmentBytesMax);
   auto& exposure = *core.exposures.find(stretch.source.exposure, channel_.peer_);
   const auto place = exposure.memory.find(stretch.source.offset);
-  if (place.bytes < stretch.source.bytes) stretch = answer.next(static_cast<std::uint32_t>(place.bytes));
+  stretch = answer.next(data_write_bytes(std::min<std::uint64_t>(stretch.source.bytes, place.bytes)));
   const std::uint32_t bytes = stretch.source.bytes;
   switch (core.port.write(channel_.link_, *place.region, place.at, bytes, stretch.destination.address,
                           stretch.destination.key, stretch.last ? WriteUse::kLastData : WriteUse::kData,
@@ -174,7 +174,7 @@ template <class ChannelT>
 bool Rendezvous<ChannelT>::post_writes() {
   while (!writes_.all_posted()) {
     if (!channel_.connected() || !channel_.connect_.ready() || writing_.size() == kDataWritesMax) return false;
-    const auto part = writes_.next(kDataWriteBytesMax);
+    const auto part = writes_.next();
     const WriteResult result = channel_.core_.port.write(channel_.link_, part.region, part.from, part.bytes,
                                                          part.address, part.key, WriteUse::kData, 0);
     if (result == WriteResult::kAgain) return false;

@@ -55,6 +55,15 @@ class ReadPlan {
                                                   std::span<std::byte> payload);
 [[nodiscard]] std::uint32_t encode_release(std::uint32_t exposure, std::span<std::byte> payload);
 
+// How many of `bytes` that are one stretch on both sides go as one write: all of them up to kDataWriteBytesMax, else an
+// equal part in whole pages (docs/decisions/0013-writes-on-tcp.md).
+inline constexpr std::uint32_t kDataWriteBytesMax = 252 * 4096;
+[[nodiscard]] constexpr std::uint32_t data_write_bytes(std::uint64_t bytes) {
+  if (bytes <= kDataWriteBytesMax) return static_cast<std::uint32_t>(bytes);
+  const std::uint64_t parts = (bytes + kDataWriteBytesMax - 1) / kDataWriteBytesMax;
+  return static_cast<std::uint32_t>((bytes + parts * 4096 - 1) / (parts * 4096) * 4096);
+}
+
 // The answer to one request: the next stretch that is one in the source and one in the destination.
 class ReadAnswer {
  public:

@@ -188,6 +188,22 @@ TEST_CASE("no more than four data writes of a channel are posted at once", "[rea
   CHECK(std::memcmp(room.data(), source.bytes().data(), 7000) == 0);
 }
 
+TEST_CASE("an answer of megabytes goes in equal writes", "[read][R3]") {
+  ReadSolo solo;
+  solo.connect();
+  constexpr std::uint32_t kBytes = 4u << 20;
+  const Vector source({kBytes}, 4);
+  const std::uint32_t name = solo.expose(source);
+  FakeFabric::Memory& room = solo.room(kBytes);
+  solo.ask({{0, name, kBytes}}, {{room.address, room.key, kBytes}}, 9, kReadLast);
+  solo.rounds(8);
+  std::vector<std::size_t> sizes;
+  for (const FakePort::Write& one : solo.port.writes)
+    if (one.use >= WriteUse::kData) sizes.push_back(one.bytes.size());
+  CHECK(sizes == std::vector<std::size_t>{839680, 839680, 839680, 839680, 835584});
+  CHECK(std::memcmp(room.data(), source.bytes().data(), kBytes) == 0);
+}
+
 // The segments lie over each other, so that a gigabyte of them is not a gigabyte of memory; too many to be registered.
 TEST_CASE("a read of more than 1 GiB through the ring goes as several requests, one after the other", "[read][R2][R4]") {
   constexpr std::uint32_t kPiece = 4u << 20;

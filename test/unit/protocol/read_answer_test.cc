@@ -99,6 +99,28 @@ TEST_CASE("a stretch of which only a part was taken goes on behind it", "[read_r
   CHECK(answer.next(100).destination.address == 6);
 }
 
+TEST_CASE("a stretch goes as one write or in as few equal ones as can be", "[read_request][R3]") {
+  constexpr std::uint64_t kMost = kDataWriteBytesMax;
+  static_assert(kMost % 4096 == 0);
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1}, kMost - 1, kMost, kMost + 1, 2 * kMost, 2 * kMost + 1, std::uint64_t{1} << 20, 3 * kMost - 4095,
+        std::uint64_t{4} << 20, std::uint64_t{(64 << 20) + 1}, std::uint64_t{kReadSegmentBytesMax}}) {
+    INFO(bytes);
+    const std::uint32_t first = data_write_bytes(bytes);
+    std::uint64_t left = bytes, writes = 0;
+    for (; left != 0; ++writes) {
+      const std::uint32_t part = data_write_bytes(left);
+      REQUIRE(part != 0);
+      REQUIRE(part <= std::min(left, kMost));
+      CHECK(part <= first);
+      left -= part;
+    }
+    CHECK(writes == (bytes + kMost - 1) / kMost);
+  }
+  CHECK(data_write_bytes(1u << 20) == 1u << 19);
+  CHECK(data_write_bytes(2 * kMost - 1) == kMost);
+}
+
 TEST_CASE("an answer in pieces has stretches of the sources alone", "[read_request][R2]") {
   for (std::uint32_t source = 0; source < 32; ++source) {
     ReadRequestParts request = parts(6, source, 21);
