@@ -65,9 +65,9 @@ class Context {
 
   // Loopback: copied whole, delivered by a later round. Returns the bytes.
   std::size_t send_to_self(std::span<const iovec> vector, bool more);
-  // Lets all peers read this memory, until unshare(). Registered now; false when that is refused, or would be more in
-  // all than the bound.
+  // How much share() registers in all; no bound before.
   void set_shared_max(std::uint64_t bytes) { shared_.bytes_max = bytes; }
+  // Lets all peers read this memory, until unshare(). Registered now; false when that is refused, or beyond the bound.
   [[nodiscard]] bool share(void* memory, std::size_t bytes, Shared& shared);
   // Nobody reads it any more, but for writes whose completion is still to come.
   void unshare(std::uint32_t name);

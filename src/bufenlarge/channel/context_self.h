@@ -34,7 +34,7 @@ unsigned Context<PortT>::deliver_to_self() {
 // Where nothing but a check tells of a slot, nothing would tell that data written before it is there.
 template <class PortT>
 bool Context<PortT>::share(void* memory, std::size_t bytes, Shared& shared) {
-  if (bytes > shared_.bytes_max || shared_.bytes > shared_.bytes_max - bytes) return false;
+  if (shared_.beyond(bytes)) return false;
   const iovec whole{memory, bytes};
   const bool writable = core_.port.arrival() != Arrival::kChecked;
   Exposure<Port> exposure;

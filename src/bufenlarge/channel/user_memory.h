@@ -26,8 +26,9 @@ struct PinnedMemory {
   std::uint64_t bytes = 0;  // registered now
   std::uint64_t bytes_max = 256u << 20;
 
+  [[nodiscard]] bool beyond(std::uint64_t more) const { return more > bytes_max || bytes > bytes_max - more; }
   // Whether so much more is to wait until some of it is given back.
-  [[nodiscard]] bool full(std::uint64_t more) const { return bytes != 0 && bytes + more > bytes_max; }
+  [[nodiscard]] bool full(std::uint64_t more) const { return bytes != 0 && beyond(more); }
 };
 
 enum class Pinning : std::uint8_t {

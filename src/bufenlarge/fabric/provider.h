@@ -42,7 +42,7 @@ bool places_in_order(const fi_info& info);
 bool has_immediate_data(const fi_info& info);
 
 // The smallest message that is faster as a rendezvous than through a ring, in bytes
-// (docs/decisions/0011-rendezvous.md).
+// (docs/decisions/0011-user-memory.md).
 std::size_t rendezvous_min(const fi_info& info);
 
 // The same for reading and writing what a peer shares.
