@@ -117,6 +117,80 @@ TEST_CASE("words and slots land, and the completion of data alone is told", "[fa
   CHECK(pair.active.written == 0);
 }
 
+// What is held has not gone: nothing of it arrives however long the two poll.
+bool arrives(Connected& pair, const FabricPort::Region& target, const Bytes& data) {
+  bool there = false;
+  for (int i = 0; i < 200 && !there; ++i) {
+    pair.active.poll();
+    pair.passive.poll();
+    there = holds(target, 0, data);
+  }
+  return there;
+}
+
+TEST_CASE("what more follows waits for it, and nothing else goes between", "[fabric_port]") {
+  Connected pair;
+  const FabricPort::Region target = pair.passive.port.allocate(1 << 16);
+  const FabricPort::Region source = pair.active.port.allocate(4096);
+  const Bytes data = pattern(512);
+  std::memcpy(source.data(), data.data(), data.size());
+  const auto post = [&](std::size_t offset, WriteUse use, std::uint32_t sequence = 0) {
+    return pair.active.port.write(pair.from, source, source.data(), 512, target.remote_address() + offset,
+                                  target.remote_key(), use, sequence);
+  };
+  SECTION("slots") {
+    REQUIRE(post(0, WriteUse::kMoreSlots) == WriteResult::kCopied);
+    CHECK_FALSE(arrives(pair, target, data));
+    CHECK(post(2048, WriteUse::kWord) == WriteResult::kAgain);
+    CHECK(post(2048, WriteUse::kData) == WriteResult::kAgain);
+    REQUIRE(post(1024, WriteUse::kSlots) == WriteResult::kCopied);
+  }
+  SECTION("data") {
+    REQUIRE(post(0, WriteUse::kMoreData) == WriteResult::kHeld);
+    CHECK_FALSE(arrives(pair, target, data));
+    CHECK(post(2048, WriteUse::kWord) == WriteResult::kAgain);
+    CHECK(post(2048, WriteUse::kSlots) == WriteResult::kAgain);
+    CHECK(post(2048, WriteUse::kMoreSlots) == WriteResult::kAgain);
+    REQUIRE(post(1024, WriteUse::kData) == WriteResult::kPosted);
+  }
+  CHECK(both_poll(pair.active, pair.passive, [&] { return holds(target, 0, data) && holds(target, 1024, data); }));
+  CHECK_FALSE(holds(target, 2048, data));
+  CHECK(post(2048, WriteUse::kSlots) == WriteResult::kCopied);
+  CHECK(both_poll(pair.active, pair.passive, [&] { return holds(target, 2048, data); }));
+}
+
+TEST_CASE("data that more follows goes with the last, four at most in one write, and has one end", "[fabric_port][R3]") {
+  Connected pair;
+  const FabricPort::Region targets[] = {pair.passive.port.allocate(1 << 20), pair.passive.port.allocate(1 << 20)};
+  const FabricPort::Region sources[] = {pair.active.port.allocate(1 << 20), pair.active.port.allocate(1 << 20)};
+  const Bytes data = pattern(1 << 20);
+  for (const auto& source : sources) std::memcpy(source.data(), data.data(), data.size());
+  std::uint32_t sequence = 0;
+  for (const std::size_t bytes : {1u, 700u, 60'000u})
+    for (std::size_t count = 1; count <= 9; ++count) {
+      INFO(count << " stretches of " << bytes);
+      for (const auto& target : targets) std::fill_n(target.data(), target.bytes(), std::byte{0});
+      pair.active.data_written = 0;
+      const std::size_t ended = pair.passive.ends.size();
+      ++sequence;
+      unsigned posted = 0;
+      for (std::size_t n = 0; n < count; ++n) {
+        const bool last = n + 1 == count;
+        const WriteResult result = pair.active.port.write(
+            pair.from, sources[n % 2], sources[n % 2].data() + n, bytes, targets[n % 2].remote_address() + n * 100'000,
+            targets[n % 2].remote_key(), last ? WriteUse::kLastData : WriteUse::kMoreData, last ? sequence : 0);
+        CHECK(result == (last || n % 4 == 3 ? WriteResult::kPosted : WriteResult::kHeld));
+        posted += result == WriteResult::kPosted;
+      }
+      REQUIRE(both_poll(pair.active, pair.passive, [&] {
+        return pair.active.data_written == posted && pair.passive.ends.size() == ended + 1;
+      }));
+      CHECK(pair.passive.ends.back() == sequence);
+      for (std::size_t n = 0; n < count; ++n)
+        CHECK(std::memcmp(targets[n % 2].data() + n * 100'000, data.data() + n, bytes) == 0);
+    }
+}
+
 TEST_CASE("slots that more follow go with the last, four at most in one write", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region target = pair.passive.port.allocate(1 << 16);

@@ -154,6 +154,11 @@ std::optional<WriteKind> SimEndpoint::take_completion() {
   for (Write& write : writes_) {
     if (write.complete) continue;
     if (!write.read || write.reread_us != 0 || write.complete_us > now) return std::nullopt;
+    if (write.held) continue;
+    for (Write& one : writes_) {
+      if (&one == &write) break;
+      if (one.held && !one.complete) complete(one);
+    }
     const WriteKind kind = write.kind;
     const bool told = write.source != nullptr && (kind == WriteKind::kSlots || kind == WriteKind::kData);
     complete(write);
@@ -194,7 +199,7 @@ std::uint64_t SimEndpoint::next_due_us() const {
 std::uint64_t SimEndpoint::next_completion_us() const {
   if (broken_) return kNever;
   for (const Write& write : writes_) {
-    if (!write.complete) return write.complete_us;
+    if (!write.complete && !write.held) return write.complete_us;
   }
   return kNever;
 }

@@ -99,6 +99,7 @@ class SimEndpoint {
     std::size_t placed = 0;  // pieces
     bool read = false;
     bool complete = false;
+    bool held = false;   // complete with the next of data that is not
     bool rings = false;  // its doorbell, or the end of its answer, has not been told yet
     std::uint32_t sequence = 0;
     std::uint64_t ring_us = 0;
@@ -114,6 +115,7 @@ class SimEndpoint {
     }
   };
 
+  [[nodiscard]] bool holds(WriteUse use);
   void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key,
              WriteUse use, std::uint32_t sequence);
   void note(WriteKind kind, std::span<const std::byte> data);
@@ -136,6 +138,7 @@ class SimEndpoint {
   SimEndpoint* other_ = nullptr;
   SimRules rules_;  // what may be written to the other side
   std::deque<Write> writes_;
+  std::uint32_t held_ = 0;         // the last of writes_, for which the next has to come
   std::uint64_t placed_us_ = 0;    // when the last write's last piece is due
   std::uint64_t complete_us_ = 0;  // when the last write is complete
   std::uint64_t read_us_ = 0;

@@ -18,19 +18,20 @@ constexpr std::uint32_t kShortQueueEntries = 15;
 
 WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
                                std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
-  const bool copied = bytes <= fabric_.inline_bytes || (use == WriteUse::kWord && bytes == sizeof(GrantWord));
+  const bool is_data = use >= WriteUse::kData;
+  const bool copied = (bytes <= fabric_.inline_bytes && !(is_data && fabric_.ordered())) ||
+                      (use == WriteUse::kWord && bytes == sizeof(GrantWord));
   if (broken_ || other_ == nullptr) {
     // A device takes writes of a link that is no more, or says so: either is to be borne.
     const bool said = other_ == nullptr || fabric_.random.chance(500);
     return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
   }
   const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
-  if (incomplete_ >= entries || fabric_.random.chance(fabric_.faults.write_again)) {
+  if (incomplete_ >= entries || (held_ != 0 && !is_data) || fabric_.random.chance(fabric_.faults.write_again)) {
     ++fabric_.totals.agains;
     return WriteResult::kAgain;
   }
   const std::span<const std::byte> data(from, bytes);
-  const bool is_data = use == WriteUse::kData || use == WriteUse::kLastData;
   const WriteKind kind = is_data ? WriteKind::kData : rules_.kind_of(key, address, bytes);
   check(kind, data, address, key, use, sequence);
   note(kind, data);
@@ -39,6 +40,9 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   write.read = copied;
   write.rings = use == WriteUse::kRungSlots || use == WriteUse::kLastData;
   write.sequence = sequence;
+  write.held = holds(use);
+  held_ = write.held ? held_ + 1 : 0;
+  fabric_.totals.held += write.held;
   if (!copied) ++source->readers;
   if (kind == WriteKind::kAck) {
     std::memcpy(&write.ack, from, sizeof write.ack);
@@ -47,8 +51,15 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   plan(write);
   ++incomplete_;
   fabric_.moved = true;
+  const bool held = write.held;
   writes_.push_back(std::move(write));
-  return copied ? WriteResult::kCopied : WriteResult::kPosted;
+  return held ? WriteResult::kHeld : copied ? WriteResult::kCopied : WriteResult::kPosted;
+}
+
+// As on tcp: a few parts to a write, and now and then fewer than could be.
+bool SimEndpoint::holds(WriteUse use) {
+  constexpr std::uint32_t kHeldMax = 3;
+  return use == WriteUse::kMoreData && fabric_.ordered() && held_ < kHeldMax && fabric_.random.chance(800);
 }
 
 void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address,
@@ -60,6 +71,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
   if ((sequence != 0) != (use == WriteUse::kLastData)) fabric_.violate(who + "sequence and use do not agree");
   if (kind == WriteKind::kData) {
+    if (!other_->port_.alive()) return;  // what it shared went with it, unknown to this side
     if (other_->port_.memory().shared(key)) {
       if (sequence != 0) fabric_.violate(who + "an unasked write that ends an answer");
       return;
@@ -79,6 +91,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   const std::string broken = rules_.check_slots(key, address, data, rung, asked, reader, fabric_.writes);
   if (!broken.empty()) fabric_.violate(who + broken);
   other_->rules_.asked(rules_.requests());
+  for (const ReadRequestParts& one : rules_.requests()) fabric_.totals.joined += one.sources.size() > 1;
   fabric_.totals.read_pieces += rules_.pieces();
   if (rules_.pieces() != 0) fabric_.read_pieces.emplace(rank_, other_->rank_);
 }

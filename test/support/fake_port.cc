@@ -148,8 +148,7 @@ WriteResult FakePort::write(Link& link, const Region& region, const std::byte* f
   }
   check_write(link, region, from, bytes, use, sequence);
   Write write{link.state(), Bytes(from, from + bytes), address, key, use, sequence};
-  const WriteResult normal = bytes <= kInlineBytes ? WriteResult::kCopied : WriteResult::kPosted;
-  const WriteResult result = rule ? rule(write).value_or(normal) : normal;
+  const WriteResult result = takes(write);
   if (result == WriteResult::kAgain || result == WriteResult::kFailed) {
     ++refused_writes;
     return result;
@@ -159,11 +158,21 @@ WriteResult FakePort::write(Link& link, const Region& region, const std::byte* f
   else
     land(write);
   writes.push_back(std::move(write));
-  if (result == WriteResult::kPosted) {
+  if (result != WriteResult::kCopied) {
     auto& posted = use == WriteUse::kWord ? posted_words_ : posted_;
-    posted.push_back({link.state(), region.remote_key(), from, writes.back().bytes, use});
+    posted.push_back({link.state(), region.remote_key(), from, writes.back().bytes, use, result == WriteResult::kHeld});
+    held_ = result == WriteResult::kHeld ? held_ + 1 : 0;
   }
   return result;
+}
+
+WriteResult FakePort::takes(const Write& write) {
+  const bool data = write.use >= WriteUse::kData;
+  if (held_ != 0 && !data) return WriteResult::kAgain;
+  const bool holds = write.use == WriteUse::kMoreData && held_ + 1 < parts_max;
+  const bool copies = write.bytes.size() <= kInlineBytes && !(data && parts_max > 1);
+  const WriteResult normal = holds ? WriteResult::kHeld : copies ? WriteResult::kCopied : WriteResult::kPosted;
+  return rule ? rule(write).value_or(normal) : normal;
 }
 
 FakePort::Posted FakePort::finish_oldest(std::deque<Posted>& posted) {

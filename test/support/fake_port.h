@@ -157,7 +157,7 @@ class FakePort {
   void request(Bytes data, LinkState* from = nullptr);
   // Completes this many of the oldest posted writes; by itself when `completes` is set.
   void complete(std::size_t count) { due_completions_ += count; }
-  [[nodiscard]] std::size_t posted() const { return posted_.size(); }
+  [[nodiscard]] std::size_t posted() const { return static_cast<std::size_t>(std::ranges::count(posted_, false, &Posted::held)); }
   // A doorbell of the link's other side, told by the next poll that has room for it.
   void ring(LinkState* link) { arrivals_.push_back({link, 0}); }
   // The same for the end of an answer.
@@ -169,6 +169,7 @@ class FakePort {
   std::uint64_t now = 1'000'000;
   Arrival arrives = Arrival::kInOrder;
   std::size_t doorbells_per_poll = 16;  // and ends of answers
+  std::size_t parts_max = 1;            // of one write of data; more: it holds what more follows, as on tcp
   bool names_ends = true;               // it is told whose link the end of an answer came on
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
   bool completes = true;
@@ -204,6 +205,7 @@ class FakePort {
     const std::byte* from;
     Bytes bytes;
     WriteUse use;
+    bool held;  // complete with the next that is not
   };
   struct Arrived {
     LinkState* link;
@@ -214,12 +216,14 @@ class FakePort {
   void check_write(const Link& link, const Region& region, const std::byte* from, std::size_t bytes, WriteUse use,
                    std::uint32_t sequence);
   void land(const Write& write);
+  [[nodiscard]] WriteResult takes(const Write& write);
   [[nodiscard]] Posted finish_oldest(std::deque<Posted>& posted);
 
   std::deque<Event> events_;
   std::deque<Arrived> arrivals_;
   std::deque<Posted> posted_;        // oldest first
   std::deque<Posted> posted_words_;  // nobody is told when they are complete
+  std::size_t held_ = 0;             // the last of posted_, for which the next must come
   std::size_t due_completions_ = 0;
   std::size_t told_ = 0;
 };
@@ -240,9 +244,10 @@ unsigned FakePort::poll(Handler& handler) {
     ++count;
   }
   while (!posted_words_.empty()) (void)finish_oldest(posted_words_);
-  std::size_t due = completes ? posted_.size() : std::exchange(due_completions_, 0);
-  for (; due > 0 && !posted_.empty(); --due) {
-    const Posted done = finish_oldest(posted_);
+  std::size_t due = completes ? posted() : std::min(posted(), std::exchange(due_completions_, 0));
+  for (; due > 0; --due) {
+    Posted done = finish_oldest(posted_);
+    while (done.held) done = finish_oldest(posted_);
     if (done.link->user == nullptr) continue;
     if (done.use < WriteUse::kData)
       handler.on_written(done.link->user);

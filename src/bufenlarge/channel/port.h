@@ -54,6 +54,7 @@ enum class WriteUse : std::uint8_t {
   kRungSlots,  // the peer asked for doorbells
   kWord,       // into a control block; copied, or not changed until the peer has used it
   kData,       // between user memory: part of the answer to a read request, or unasked
+  kMoreData,   // the same; the next write of data follows at once, so the port may hold it until then
   kLastData,   // its last part, which tells the peer
 };
 
@@ -67,6 +68,8 @@ enum class MemoryUse : std::uint8_t {
 enum class WriteResult : std::uint8_t {
   kCopied,  // taken; no completion will come. Slots stay as they are until the peer has granted them
   kPosted,  // taken; on_written() comes when the source memory is free
+  kHeld,    // taken; the source is free when that of the next write of data is, whose completion is for both. A port
+            // that holds data completes all other data, and posts nothing else before
   kAgain,   // no room in the queue: try after poll()
   kFailed,  // the link is lost
 };

@@ -91,6 +91,10 @@ class RemoteWrites {
   }
 
   [[nodiscard]] bool all_posted() const { return next_ == writes_.size(); }
+  // Whether something is left to be posted after the next part.
+  [[nodiscard]] bool more_follows(const Part& next) const {
+    return next_ + 1 < writes_.size() || writes_[next_].posted + next.bytes != writes_[next_].order.bytes;
+  }
   [[nodiscard]] bool over() const { return next_ != 0 && writes_.front().in_flight == 0; }
   [[nodiscard]] bool empty() const { return writes_.empty(); }
 

@@ -27,6 +27,9 @@ inline constexpr std::size_t kDataWritesMax = 4;
 // What one read request takes at most, however large a slot is.
 inline constexpr std::uint32_t kRequestBytesMax = 1024;
 
+// Reads that wait are asked for together up to so many bytes.
+inline constexpr std::uint32_t kJoinedBytesMax = 512 * 1024;
+
 // One read as the upper layer orders it.
 struct ReadOrder {
   std::span<const iovec> to;  // empty: handed up in pieces
@@ -68,24 +71,38 @@ class Rendezvous {
 
  private:
   enum class Way : std::uint8_t { kNotStarted, kWrites, kPieces, kHandedUp };
+  static constexpr std::uint32_t kOwnWrite = 0;
 
   struct Read {
     ReadOrder order;
     UserMemory<Port> memory;
     std::optional<ReadPlan> plan;
+    Read* with = nullptr;        // the next that was asked for by the same request
     std::uint64_t asked = 0;
     std::uint32_t requests = 0;  // under way
     Way way = Way::kNotStarted;
 
     [[nodiscard]] bool done() const { return asked == order.bytes && requests == 0; }
   };
+  using Reads = std::list<Read>;
+
+  // A write that is not complete: what it reads, an exposure or kOwnWrite. One that the port holds is not told of, but
+  // complete with the next that is.
+  struct Writing {
+    std::uint32_t name;
+    bool told;
+  };
 
   // ---- rendezvous_read.h
   [[nodiscard]] bool start(Read& read);
   [[nodiscard]] std::uint32_t requests_due() const;
-  [[nodiscard]] bool ask(Read& read, std::uint32_t& due);
+  [[nodiscard]] bool ask(typename Reads::iterator at, std::uint32_t& due);
+  [[nodiscard]] std::uint32_t ask_for_writes(typename Reads::iterator at, std::uint32_t sequence);
+  [[nodiscard]] std::uint32_t ask_for_pieces(const Read& read, std::uint32_t sequence);
+  [[nodiscard]] bool joins(Read& read, const Read& first, const ReadRequestParts& parts, std::size_t capacity);
   [[nodiscard]] bool may_ask(const Read& read, std::uint32_t due) const;
-  void end_request(Read& read);
+  [[nodiscard]] Read& reaches(Read& first, std::uint64_t& at);
+  void end_request(Read& first);
   // ---- rendezvous_answer.h
   [[nodiscard]] bool post_writes();
   void release(std::uint32_t exposure);
@@ -96,14 +113,18 @@ class Rendezvous {
   [[nodiscard]] bool answer(ReadAnswer& answer);
   [[nodiscard]] bool write_next(ReadAnswer& answer);
   [[nodiscard]] bool stage_piece(ReadAnswer& answer);
+  [[nodiscard]] bool writes_full() const { return held_bytes_ == 0 && writes_posted_ == kDataWritesMax; }
+  // Small stretches that follow each other; larger ones are writes of their own.
+  [[nodiscard]] bool may_hold(std::uint32_t bytes) const { return held_bytes_ + bytes <= kDataWriteBytesMax / 2; }
+  void wrote(std::uint32_t name, WriteResult result, std::uint32_t bytes);
 
   ChannelT& channel_;
-  std::list<Read> reads_;              // in order of asking; the oldest not asked in full comes next
+  Reads reads_;                        // in order of asking; the oldest not asked in full comes next
   std::deque<ReadAnswer> answers_;     // oldest first
   RemoteWrites<ChannelT> writes_;
-  // Whose data the posted writes read, oldest first: an exposure, or kOwnWrite.
-  std::deque<std::uint32_t> writing_;
-  static constexpr std::uint32_t kOwnWrite = 0;
+  std::deque<Writing> writing_;        // oldest first
+  std::size_t writes_posted_ = 0;      // of writing_, those that are told of
+  std::uint32_t held_bytes_ = 0;       // by the port
   bool asks_ = false;                  // something of reads_ has to be asked for
   std::uint32_t under_way_ = 0;        // requests of reads_
 };

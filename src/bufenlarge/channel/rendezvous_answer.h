@@ -67,7 +67,7 @@ bool Rendezvous<ChannelT>::service() {
       ++read;
       continue;
     }
-    asks_ = !ask(*read, due);
+    asks_ = !ask(read, due);
     if (asks_) break;
     if (read->order.bytes == 0) read = reads_.erase(read);
   }
@@ -114,18 +114,20 @@ bool Rendezvous<ChannelT>::answer(ReadAnswer& answer) {
 
 template <class ChannelT>
 bool Rendezvous<ChannelT>::write_next(ReadAnswer& answer) {
-  if (writing_.size() == kDataWritesMax) return false;
+  if (writes_full()) return false;
   auto& core = channel_.core_;
   ReadAnswer::Stretch stretch = answer.next(kReadSegmentBytesMax);
   auto& exposure = *core.exposures.find(stretch.source.exposure, channel_.peer_);
   const auto place = exposure.memory.find(stretch.source.offset);
   stretch = answer.next(data_write_bytes(std::min<std::uint64_t>(stretch.source.bytes, place.bytes)));
   const std::uint32_t bytes = stretch.source.bytes;
-  switch (core.port.write(channel_.link_, *place.region, place.at, bytes, stretch.destination.address,
-                          stretch.destination.key, stretch.last ? WriteUse::kLastData : WriteUse::kData,
-                          stretch.last ? answer.sequence() : 0)) {
+  const WriteUse use = stretch.last ? WriteUse::kLastData : may_hold(bytes) ? WriteUse::kMoreData : WriteUse::kData;
+  const WriteResult result = core.port.write(channel_.link_, *place.region, place.at, bytes, stretch.destination.address,
+                                             stretch.destination.key, use, stretch.last ? answer.sequence() : 0);
+  switch (result) {
     case WriteResult::kPosted:
-      writing_.push_back(stretch.source.exposure);
+    case WriteResult::kHeld:
+      wrote(stretch.source.exposure, result, bytes);
       ++exposure.writes;
       [[fallthrough]];
     case WriteResult::kCopied:
@@ -173,34 +175,49 @@ bool Rendezvous<ChannelT>::write(const WriteOrder& order) {
 template <class ChannelT>
 bool Rendezvous<ChannelT>::post_writes() {
   while (!writes_.all_posted()) {
-    if (!channel_.connected() || !channel_.connect_.ready() || writing_.size() == kDataWritesMax) return false;
+    if (!channel_.connected() || !channel_.connect_.ready() || writes_full()) return false;
     const auto part = writes_.next();
+    const WriteUse use = writes_.more_follows(part) && may_hold(part.bytes) ? WriteUse::kMoreData : WriteUse::kData;
     const WriteResult result = channel_.core_.port.write(channel_.link_, part.region, part.from, part.bytes,
-                                                         part.address, part.key, WriteUse::kData, 0);
+                                                         part.address, part.key, use, 0);
     if (result == WriteResult::kAgain) return false;
     if (result == WriteResult::kFailed) {
       channel_.on_lost("a write failed");
       return false;
     }
-    if (result == WriteResult::kPosted) writing_.push_back(kOwnWrite);
-    writes_.posted(part.bytes, result == WriteResult::kPosted);
+    const bool completes = result != WriteResult::kCopied;
+    if (completes) wrote(kOwnWrite, result, part.bytes);
+    writes_.posted(part.bytes, completes);
   }
   return true;
 }
 
+// A write was posted, or is held.
+template <class ChannelT>
+void Rendezvous<ChannelT>::wrote(std::uint32_t name, WriteResult result, std::uint32_t bytes) {
+  const bool told = result == WriteResult::kPosted;
+  writing_.push_back({name, told});
+  held_bytes_ = told ? 0 : held_bytes_ + bytes;
+  writes_posted_ += told;
+}
+
+// The oldest write that is told of is complete, and those before it.
 template <class ChannelT>
 void Rendezvous<ChannelT>::on_data_written() {
-  const std::uint32_t name = writing_.front();
-  writing_.pop_front();
-  if (name == kOwnWrite) {
-    writes_.on_written();
-    writes_.finish();
-    if (!writes_.all_posted()) channel_.want_attention();
-    return;
+  --writes_posted_;
+  for (bool told = false; !told && !writing_.empty();) {
+    const Writing done = writing_.front();
+    writing_.pop_front();
+    told = done.told;
+    if (done.name == kOwnWrite) {
+      writes_.on_written();
+    } else {
+      --channel_.core_.exposures.find(done.name, channel_.peer_)->writes;
+      drop_if_done(done.name);
+    }
   }
-  --channel_.core_.exposures.find(name, channel_.peer_)->writes;
-  drop_if_done(name);
-  if (!answers_.empty()) channel_.want_attention();
+  writes_.finish();
+  if (!answers_.empty() || !writes_.all_posted()) channel_.want_attention();
 }
 
 // What others may still read must not wait for the end of these.
@@ -212,12 +229,14 @@ void Rendezvous<ChannelT>::forget_answers() {
     --(exposure->*count);
     if (exposure->peer == kAnyPeer && exposure->done()) exposures.remove(name);
   };
-  for (const std::uint32_t name : writing_)
-    if (name != kOwnWrite) forget(name, &Exposure<Port>::writes);
+  for (const Writing& one : writing_)
+    if (one.name != kOwnWrite) forget(one.name, &Exposure<Port>::writes);
   for (const ReadAnswer& answer : answers_)
     for (const ReadSource& source : answer.sources()) forget(source.exposure, &Exposure<Port>::answers);
   answers_.clear();
   writing_.clear();
+  writes_posted_ = 0;
+  held_bytes_ = 0;
 }
 
 template <class ChannelT>

@@ -31,7 +31,7 @@ bool Rendezvous<ChannelT>::start(Read& read) {
     case Pinning::kDone: {
       const ReadOrder& order = read.order;
       read.way = Way::kWrites;
-      read.plan.emplace(order.exposure, order.offset, order.bytes, order.last, read.memory.destinations());
+      read.plan.emplace(order.exposure, order.offset, order.bytes, read.memory.destinations());
       return true;
     }
     case Pinning::kWait:
@@ -62,12 +62,12 @@ bool Rendezvous<ChannelT>::may_ask(const Read& read, std::uint32_t due) const {
 
 // Sends the next request of a read, which is one of those that are due. False when it has to wait.
 template <class ChannelT>
-bool Rendezvous<ChannelT>::ask(Read& read, std::uint32_t& due) {
+bool Rendezvous<ChannelT>::ask(typename Reads::iterator at, std::uint32_t& due) {
+  Read& read = *at;
   if (!channel_.may_stage() || !may_ask(read, due)) return false;
-  std::byte room[sizeof(ReadRequest) + sizeof(ReadSource)];
-  const ReadOrder& order = read.order;
-  if (order.bytes == 0) {
-    const std::uint32_t length = encode_release(order.exposure, room);
+  if (read.order.bytes == 0) {
+    std::byte room[sizeof(ReadRequest) + sizeof(ReadSource)];
+    const std::uint32_t length = encode_release(read.order.exposure, room);
     channel_.stage_control(SlotKind::kReadRequest, std::span(room, length));
     return true;
   }
@@ -76,23 +76,62 @@ bool Rendezvous<ChannelT>::ask(Read& read, std::uint32_t& due) {
   auto& entry = *channel_.core_.reads.find(sequence);
   entry.offset = read.asked;
   if (read.way == Way::kWrites) {
-    const std::uint32_t most = std::min<std::uint32_t>(channel_.slot_capacity(), kRequestBytesMax);
-    std::byte request[kRequestBytesMax];
-    const std::uint32_t length = read.plan->next(sequence, std::span(request, most));
-    entry.bytes = static_cast<std::uint32_t>(read.plan->asked_bytes() - read.asked);
-    channel_.stage_control(SlotKind::kReadRequest, std::span(request, length));
+    entry.bytes = ask_for_writes(at, sequence);
   } else {
-    entry.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(order.bytes - read.asked, kReadSegmentBytesMax));
-    const bool last = order.last && read.asked + entry.bytes == order.bytes;
-    const ReadSource source{order.offset + read.asked, order.exposure, entry.bytes};
-    const std::uint32_t length = encode_pieces_request(sequence, source, last, room);
-    channel_.stage_control(SlotKind::kReadRequest, std::span(room, length));
+    entry.bytes = ask_for_pieces(read, sequence);
+    read.asked += entry.bytes;
+    ++read.requests;
   }
-  read.asked += entry.bytes;
-  ++read.requests;
   ++under_way_;
   --due;
   return true;
+}
+
+// A part of the read, or all of it and of those behind it that join.
+template <class ChannelT>
+std::uint32_t Rendezvous<ChannelT>::ask_for_writes(typename Reads::iterator at, std::uint32_t sequence) {
+  const Read& first = *at;
+  const std::size_t capacity = std::min<std::size_t>(channel_.slot_capacity(), kRequestBytesMax);
+  const bool whole = first.asked == 0;
+  ReadRequestParts parts;
+  parts.head.sequence = sequence;
+  for (Read* before = nullptr;;) {
+    Read& read = *at;
+    read.plan->take(parts, capacity);
+    read.asked = read.plan->asked_bytes();
+    ++read.requests;
+    if (before != nullptr) before->with = &read;
+    before = &read;
+    if (!whole || !read.plan->asked() || ++at == reads_.end() || !joins(*at, first, parts, capacity)) break;
+  }
+  if (first.order.last && first.plan->asked()) parts.head.flags = kReadLast;
+  std::byte request[kRequestBytesMax];
+  const std::uint32_t length = encode_request(parts, request);
+  channel_.stage_control(SlotKind::kReadRequest, std::span(request, length));
+  return static_cast<std::uint32_t>(parts.bytes);
+}
+
+// Whether all of the read can be asked for together with the first one: the two have one end, which is told once, and
+// on tcp their data goes in fewer writes (docs/decisions/0013-writes-on-tcp.md).
+template <class ChannelT>
+bool Rendezvous<ChannelT>::joins(Read& read, const Read& first, const ReadRequestParts& parts, std::size_t capacity) {
+  if (read.order.bytes == 0 || read.order.last != first.order.last || parts.bytes >= kJoinedBytesMax ||
+      read.order.bytes > kJoinedBytesMax - parts.bytes)
+    return false;
+  if (read.way == Way::kNotStarted && !start(read)) return false;
+  return read.way == Way::kWrites && read.plan->fits(parts, capacity);
+}
+
+template <class ChannelT>
+std::uint32_t Rendezvous<ChannelT>::ask_for_pieces(const Read& read, std::uint32_t sequence) {
+  const ReadOrder& order = read.order;
+  const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(order.bytes - read.asked, kReadSegmentBytesMax));
+  const bool last = order.last && read.asked + bytes == order.bytes;
+  std::byte room[sizeof(ReadRequest) + sizeof(ReadSource)];
+  const ReadSource source{order.offset + read.asked, order.exposure, bytes};
+  const std::uint32_t length = encode_pieces_request(sequence, source, last, room);
+  channel_.stage_control(SlotKind::kReadRequest, std::span(room, length));
+  return bytes;
 }
 
 template <class ChannelT>
@@ -116,9 +155,11 @@ bool Rendezvous<ChannelT>::on_piece(std::span<const std::byte> payload, bool las
   if (head.spare != 0 || entry == nullptr || entry->owner != &channel_) return false;
   const bool ends = data.size() == entry->bytes - entry->arrived;
   if (data.size() > entry->bytes - entry->arrived || ends != last) return false;
-  auto& read = *static_cast<Read*>(entry->read);
+  auto& first = *static_cast<Read*>(entry->read);
   auto& core = channel_.core_;
-  const std::uint64_t at = entry->offset + entry->arrived;
+  std::uint64_t at = entry->offset + entry->arrived;
+  Read& read = reaches(first, at);
+  if (data.size() > read.order.bytes - at) return false;
   entry->arrived += static_cast<std::uint32_t>(data.size());
   core.rendezvous.piece_bytes += data.size();
   if (read.way == Way::kHandedUp)
@@ -127,25 +168,38 @@ bool Rendezvous<ChannelT>::on_piece(std::span<const std::byte> payload, bool las
     read.memory.copy_in(at, data);
   if (!last) return true;
   core.reads.remove(*entry);
-  end_request(read);
+  end_request(first);
   return true;
 }
 
-// One request of the read is answered.
+// The read of a request that its byte `at` belongs to, which becomes the read's.
 template <class ChannelT>
-void Rendezvous<ChannelT>::end_request(Read& read) {
-  --read.requests;
+typename Rendezvous<ChannelT>::Read& Rendezvous<ChannelT>::reaches(Read& first, std::uint64_t& at) {
+  Read* read = &first;
+  for (; at >= read->order.bytes; read = read->with) at -= read->order.bytes;
+  return *read;
+}
+
+// A request is answered: a part of one read, or several reads.
+template <class ChannelT>
+void Rendezvous<ChannelT>::end_request(Read& first) {
   --under_way_;
-  if (!read.done()) {
-    channel_.want_attention();
-    return;
+  Reads over;
+  for (Read* read = &first; read != nullptr;) {
+    Read* with = std::exchange(read->with, nullptr);
+    --read->requests;
+    if (read->done())
+      over.splice(over.end(), reads_, std::ranges::find_if(reads_, [read](const Read& one) { return &one == read; }));
+    read = with;
   }
-  void* cookie = read.order.cookie;
+  if (over.empty()) channel_.want_attention();
   auto& core = channel_.core_;
-  ++core.rendezvous.reads;
-  const auto at = std::ranges::find_if(reads_, [&read](const Read& one) { return &one == &read; });
-  reads_.erase(at);  // its registrations too
-  core.upper.read_done(core.upper.user, channel_.peer_, cookie, Status::kOk);
+  while (!over.empty()) {
+    void* cookie = over.front().order.cookie;
+    over.pop_front();  // its registrations too
+    ++core.rendezvous.reads;
+    core.upper.read_done(core.upper.user, channel_.peer_, cookie, Status::kOk);
+  }
 }
 
 }  // namespace bufenlarge

@@ -20,8 +20,10 @@ class FabricPort;
 // One stretch of a write.
 struct WritePart {
   const std::byte* from;
+  void* descriptor;
   std::size_t bytes;
   std::uint64_t address;  // at the peer
+  std::uint32_t key;
 };
 inline constexpr std::size_t kWritePartsMax = 4;
 
@@ -51,8 +53,9 @@ struct Endpoint {
   FabricPort* port = nullptr;
   CompletionQueue* queue = nullptr;  // the port's
   WordCopies words;                  // empty where the device needs none (FabricPort::bind)
-  std::array<WritePart, kWritePartsMax> held{};  // writes of slots that go with the next (tcp)
+  std::array<WritePart, kWritePartsMax> held{};  // writes that go with the next (tcp): all of slots, or all of data
   std::uint32_t held_count = 0;
+  bool holds_data = false;
   std::uint32_t received = 0;        // own receives used up
   std::uint32_t posted = 0;          // entries of the send queue whose completion was not read yet
   bool connecting = false;           // an own attempt, not answered

@@ -64,8 +64,9 @@ class FabricPort {
                                   WriteUse use, std::uint32_t sequence = 0) {
     if (!link) [[unlikely]] return WriteResult::kFailed;
     if (verbs_) return write_verbs(link, region, from, bytes, address, key, use, sequence);
-    if (use >= WriteUse::kData) return write_tcp_data(link, region, from, bytes, address, key, sequence);
-    return write_tcp_slots(*link.endpoint(), region, {from, bytes, address}, key, use);
+    const WritePart part{from, region.descriptor(), bytes, address, key};
+    if (use >= WriteUse::kData) return write_tcp_data(*link.endpoint(), part, use, sequence);
+    return write_tcp_slots(*link.endpoint(), part, use);
   }
 
   // What was refused when memory was asked for last, how much there is, and what to do about it.
@@ -126,11 +127,10 @@ class FabricPort {
   void post_shared_receives();
   [[nodiscard]] bool post_receive(Endpoint& endpoint, std::size_t place) const;
   [[nodiscard]] bool post_shared_receive(Endpoint::Tag& tag) const;
-  [[nodiscard]] WriteResult write_tcp_data(Link& link, const Region& region, const std::byte* from,
-                                           std::size_t bytes, std::uint64_t address, std::uint32_t key,
+  [[nodiscard]] WriteResult post_held(Endpoint& endpoint, void* context, std::uint32_t sequence) const;
+  [[nodiscard]] WriteResult write_tcp_data(Endpoint& endpoint, const WritePart& part, WriteUse use,
                                            std::uint32_t sequence) const;
-  [[nodiscard]] WriteResult write_tcp_slots(Endpoint& endpoint, const Region& region, const WritePart& part,
-                                            std::uint32_t key, WriteUse use) const;
+  [[nodiscard]] WriteResult write_tcp_slots(Endpoint& endpoint, const WritePart& part, WriteUse use) const;
   [[nodiscard]] bool post_message(Endpoint& endpoint, std::uint32_t sequence) const;
   [[nodiscard]] WriteResult write_verbs(Link& link, const Region& region, const std::byte* from,
                                         std::size_t bytes, std::uint64_t address, std::uint32_t key,

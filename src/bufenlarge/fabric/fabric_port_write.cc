@@ -7,43 +7,48 @@
 
 namespace bufenlarge {
 
-// Slots and words. Slots that do not lie next to each other go as the parts of one write: on tcp a write costs a system
-// call, whatever its parts. None has a completion: a slot is used again when the peer has granted it, and so when its
-// write has arrived; and to tell a completion costs this provider two system calls more.
-WriteResult FabricPort::write_tcp_slots(Endpoint& endpoint, const Region& region, const WritePart& part,
-                                        std::uint32_t key, WriteUse use) const {
+// What is held goes as the parts of one write, with this context, or none for one without a completion.
+WriteResult FabricPort::post_held(Endpoint& endpoint, void* context, std::uint32_t sequence) const {
   std::uint32_t& count = endpoint.held_count;
-  fid_ep* fid = endpoint.fid.get();
-  if (count == 0 && use != WriteUse::kMoreSlots && part.bytes <= inline_bytes_)
-    return result_of(fi_inject_write(fid, part.from, part.bytes, 0, part.address, key), true);
-  if (count != 0 && use == WriteUse::kWord) return WriteResult::kAgain;
-  endpoint.held[count++] = part;
-  if (use == WriteUse::kMoreSlots && count < parts_max_) return WriteResult::kCopied;
   std::array<iovec, kWritePartsMax> from;
   std::array<fi_rma_iov, kWritePartsMax> to;
   std::array<void*, kWritePartsMax> descriptors;
-  descriptors.fill(region.descriptor());
   for (std::uint32_t i = 0; i < count; ++i) {
     const WritePart& one = endpoint.held[i];
     from[i] = {const_cast<std::byte*>(one.from), one.bytes};
-    to[i] = {one.address, one.bytes, key};
+    to[i] = {one.address, one.bytes, one.key};
+    descriptors[i] = one.descriptor;
   }
-  const fi_msg_rma message{from.data(), descriptors.data(), count, 0, to.data(), count, nullptr, 0};
-  const WriteResult result = result_of(fi_writemsg(fid, &message, 0), true);
-  count = result == WriteResult::kCopied ? 0 : count - 1;  // this one will come again
+  const fi_msg_rma message{from.data(), descriptors.data(), count, 0, to.data(), count, context, sequence};
+  const std::uint64_t flags = (context != nullptr ? FI_COMPLETION : 0) | (sequence != 0 ? FI_REMOTE_CQ_DATA : 0);
+  const WriteResult result = result_of(fi_writemsg(endpoint.fid.get(), &message, flags), context == nullptr);
+  count = result == WriteResult::kAgain ? count - 1 : 0;  // this one will come again
   return result;
 }
 
-WriteResult FabricPort::write_tcp_data(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                                       std::uint64_t address, std::uint32_t key, std::uint32_t sequence) const {
-  if (link.endpoint()->held_count != 0) return WriteResult::kAgain;
-  const iovec source{const_cast<std::byte*>(from), bytes};
-  const fi_rma_iov destination{address, bytes, key};
-  void* descriptor = region.descriptor();
-  void* context = link.endpoint()->context(Endpoint::Operation::kData);
-  const fi_msg_rma message{&source, &descriptor, 1, 0, &destination, 1, context, sequence};
-  const std::uint64_t flags = sequence != 0 ? FI_COMPLETION | FI_REMOTE_CQ_DATA : FI_COMPLETION;
-  return result_of(fi_writemsg(link.fid(), &message, flags), false);
+// Slots and words. Slots that do not lie next to each other go as the parts of one write: on tcp a write costs a system
+// call, whatever its parts. None has a completion: a slot is used again when the peer has granted it, and so when its
+// write has arrived; and to tell a completion costs this provider two system calls more.
+WriteResult FabricPort::write_tcp_slots(Endpoint& endpoint, const WritePart& part, WriteUse use) const {
+  std::uint32_t& count = endpoint.held_count;
+  if (count == 0 && use != WriteUse::kMoreSlots && part.bytes <= inline_bytes_)
+    return result_of(fi_inject_write(endpoint.fid.get(), part.from, part.bytes, 0, part.address, part.key), true);
+  if (count != 0 && (use == WriteUse::kWord || endpoint.holds_data)) return WriteResult::kAgain;
+  endpoint.holds_data = false;
+  endpoint.held[count++] = part;
+  if (use == WriteUse::kMoreSlots && count < parts_max_) return WriteResult::kCopied;
+  return post_held(endpoint, nullptr, 0);
+}
+
+// Data, which has a completion: nothing else tells that the user may have his memory back.
+WriteResult FabricPort::write_tcp_data(Endpoint& endpoint, const WritePart& part, WriteUse use,
+                                       std::uint32_t sequence) const {
+  std::uint32_t& count = endpoint.held_count;
+  if (count != 0 && !endpoint.holds_data) return WriteResult::kAgain;
+  endpoint.holds_data = true;
+  endpoint.held[count++] = part;
+  if (use == WriteUse::kMoreData && count < parts_max_) return WriteResult::kHeld;
+  return post_held(endpoint, endpoint.context(Endpoint::Operation::kData), sequence);
 }
 
 // After a write that is to be told of, where there is no immediate data: empty for a doorbell, else the sequence.
@@ -71,7 +76,7 @@ WriteResult FabricPort::write_verbs(Link& link, const Region& region, const std:
     descriptor = endpoint.words.region->descriptor();
     copied = true;
   }
-  const bool data = use == WriteUse::kData || use == WriteUse::kLastData;
+  const bool data = use >= WriteUse::kData;
   void* context = endpoint.context(copied || use == WriteUse::kWord ? Operation::kWord
                                    : data                           ? Operation::kData
                                                                     : Operation::kSlots);

@@ -75,7 +75,6 @@ InfoPtr make_hints(const char* provider, std::size_t inline_bytes, std::size_t q
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW;
   hints->tx_attr->size = queue_entries;
-  hints->tx_attr->iov_limit = 1;
   hints->tx_attr->inject_size = inline_bytes;
   return hints;
 }
@@ -111,7 +110,7 @@ InfoPtr ask_verbs(const std::string& address, bool doorbells, std::uint32_t slot
       if (shared && doorbells) continue;
       const InfoPtr hints = make_hints("verbs", inline_bytes, kSendQueueEntries);
       hints->rx_attr->size = shared ? kReadsPerPortMax : kReadsPerLinkMax + (doorbells ? slots_max : 0);
-      hints->rx_attr->iov_limit = 1;
+      hints->tx_attr->iov_limit = hints->rx_attr->iov_limit = 1;
       hints->ep_attr->rx_ctx_cnt = shared ? FI_SHARED_CONTEXT : 0;
       if (InfoPtr info = first_offer(address, *hints)) return info;
     }

@@ -29,6 +29,11 @@ std::optional<std::uint64_t> total(const std::vector<Segment>& segments) {
   return sum;
 }
 
+std::size_t encoded_bytes(const ReadRequestParts& parts) {
+  return sizeof(ReadRequest) + parts.sources.size() * sizeof(ReadSource) +
+         parts.destinations.size() * sizeof(ReadDestination);
+}
+
 bool is_release(const ReadRequestParts& parts) {
   return parts.head.flags == kReadLast && parts.head.sources == 1 && parts.head.destinations == 0 &&
          parts.sources[0].bytes == 0 && parts.sources[0].offset == 0;
@@ -62,31 +67,43 @@ std::optional<ReadRequestParts> parse_read_request(std::span<const std::byte> pa
   return parts;
 }
 
-ReadPlan::ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes, bool last,
+ReadPlan::ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes,
                    std::span<const ReadDestination> to)
-    : to_(to.begin(), to.end()), offset_(offset), bytes_(bytes), exposure_(exposure), last_(last) {}
+    : to_(to.begin(), to.end()), offset_(offset), bytes_(bytes), exposure_(exposure) {}
 
-std::uint32_t ReadPlan::next(std::uint32_t sequence, std::span<std::byte> payload) {
+bool ReadPlan::fits(const ReadRequestParts& parts, std::size_t capacity) const {
+  const std::size_t left = to_.size() - next_;
+  return bytes_ - asked_ <= kReadSegmentBytesMax - parts.bytes && parts.sources.size() < kSegmentsMax &&
+         parts.destinations.size() + left <= kSegmentsMax &&
+         encoded_bytes(parts) + sizeof(ReadSource) + left * sizeof(ReadDestination) <= capacity;
+}
+
+void ReadPlan::take(ReadRequestParts& parts, std::size_t capacity) {
   BUFENLARGE_CHECK(!asked());
-  constexpr std::size_t kFixed = sizeof(ReadRequest) + sizeof(ReadSource);
-  BUFENLARGE_CHECK(payload.size() >= kFixed + sizeof(ReadDestination));
-  const std::size_t room = std::min((payload.size() - kFixed) / sizeof(ReadDestination), kSegmentsMax);
+  std::size_t at = encoded_bytes(parts) + sizeof(ReadSource);
   std::uint32_t bytes = 0;
-  std::size_t count = 0;
-  while (count < room && next_ < to_.size() && to_[next_].bytes <= kReadSegmentBytesMax - bytes) {
-    put(payload, kFixed + count++ * sizeof(ReadDestination), to_[next_]);
+  while (next_ < to_.size() && at + sizeof(ReadDestination) <= capacity && parts.destinations.size() < kSegmentsMax &&
+         to_[next_].bytes <= kReadSegmentBytesMax - parts.bytes - bytes) {
+    parts.destinations.push_back(to_[next_]);
     bytes += to_[next_++].bytes;
+    at += sizeof(ReadDestination);
   }
+  BUFENLARGE_CHECK(bytes != 0);
+  parts.sources.push_back({offset_, exposure_, bytes});
+  parts.bytes += bytes;
   asked_ += bytes;
-  ReadRequest head{};
-  head.sequence = sequence;
-  head.sources = 1;
-  head.destinations = static_cast<std::uint8_t>(count);
-  head.flags = last_ && asked() ? kReadLast : std::uint8_t{0};
-  put(payload, 0, head);
-  put(payload, sizeof head, ReadSource{offset_, exposure_, bytes});
   offset_ += bytes;
-  return static_cast<std::uint32_t>(kFixed + count * sizeof(ReadDestination));
+}
+
+std::uint32_t encode_request(const ReadRequestParts& parts, std::span<std::byte> payload) {
+  ReadRequest head = parts.head;
+  head.sources = static_cast<std::uint8_t>(parts.sources.size());
+  head.destinations = static_cast<std::uint8_t>(parts.destinations.size());
+  put(payload, 0, head);
+  std::size_t at = sizeof head;
+  for (const ReadSource& source : parts.sources) put(payload, std::exchange(at, at + sizeof source), source);
+  for (const ReadDestination& to : parts.destinations) put(payload, std::exchange(at, at + sizeof to), to);
+  return static_cast<std::uint32_t>(at);
 }
 
 std::uint32_t encode_pieces_request(std::uint32_t sequence, const ReadSource& source, bool last,

@@ -31,14 +31,16 @@ struct ReadRequestParts {
 class ReadPlan {
  public:
   // `to` in order, `bytes` in all, none longer than kReadSegmentBytesMax.
-  ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes, bool last,
-           std::span<const ReadDestination> to);
+  ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes, std::span<const ReadDestination> to);
 
   [[nodiscard]] bool asked() const { return asked_ == bytes_; }
   [[nodiscard]] std::uint64_t asked_bytes() const { return asked_; }
 
-  // Writes the next request into `payload` (as long as a slot holds) and returns its length.
-  [[nodiscard]] std::uint32_t next(std::uint32_t sequence, std::span<std::byte> payload);
+  // Whether all that is left goes into a request of at most `capacity` bytes, behind what it asks for already.
+  [[nodiscard]] bool fits(const ReadRequestParts& parts, std::size_t capacity) const;
+  // Adds what there is room for to a request that is to be encoded: one source, and one destination at least. Not when
+  // asked(); an empty request has room from a capacity of 40 bytes on.
+  void take(ReadRequestParts& parts, std::size_t capacity);
 
  private:
   std::vector<ReadDestination> to_;
@@ -47,8 +49,11 @@ class ReadPlan {
   std::uint64_t asked_ = 0;
   std::size_t next_ = 0;  // of to_
   std::uint32_t exposure_;
-  bool last_;
 };
+
+// Writes a request into `payload`, which is long enough, and returns its length. The counts of segments in its head are
+// made here.
+[[nodiscard]] std::uint32_t encode_request(const ReadRequestParts& parts, std::span<std::byte> payload);
 
 // A request whose answer does not come as writes: all of it in pieces, or nothing but the release.
 [[nodiscard]] std::uint32_t encode_pieces_request(std::uint32_t sequence, const ReadSource& source, bool last,

@@ -129,6 +129,28 @@ TEST_CASE("a source that cannot be registered is not taken", "[write][duo]") {
   CHECK(duo.counters(0).writes == 0);
 }
 
+TEST_CASE("writes that wait go as the parts of fewer, and each is told of once", "[write][duo]") {
+  WriteDuo duo(Arrival::kInOrder, 10 * 500);
+  duo.side[0].port.parts_max = 4;
+  duo.side[0].port.completes = false;
+  std::vector<Bytes> sources;
+  for (std::uint32_t n = 0; n < 10; ++n) sources.push_back(pattern(500, n));
+  for (std::size_t n = 0; n < 10; ++n) REQUIRE(duo.write(sources[n], n * 500) == Status::kOk);
+  duo.rounds(2);
+  REQUIRE(duo.side[0].port.posted() == kDataWritesMax);  // one by one, as nothing waited
+  CHECK(duo.send_after(24) == kNothingSent);
+  duo.side[0].port.complete(1);
+  duo.rounds(2);
+  CHECK(duo.side[0].upper.writes.size() == 1);
+  CHECK(duo.side[0].port.posted() == kDataWritesMax);  // the fourth of them four parts
+  duo.side[0].port.completes = true;
+  duo.settle();
+  for (std::size_t n = 0; n < 10; ++n) CHECK(duo.holds(sources[n], n * 500));
+  REQUIRE(duo.side[0].upper.writes.size() == 10);
+  for (std::size_t n = 0; n < 10; ++n) CHECK(duo.side[0].upper.writes[n].cookie == &sources[n]);
+  CHECK(duo.logged(0, "register") == duo.logged(0, "unregister"));
+}
+
 TEST_CASE("writes and answers of one channel complete each its own", "[write][duo]") {
   WriteDuo duo;
   const Vector exposed({3000}, 1);

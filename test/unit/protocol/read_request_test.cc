@@ -66,7 +66,10 @@ std::vector<ReadRequestParts> requests(ReadPlan& plan, std::size_t capacity) {
   std::uint64_t before = 0;
   for (std::uint32_t sequence = 1; !plan.asked(); ++sequence) {
     Bytes payload(capacity, std::byte{0xee});
-    const std::uint32_t length = plan.next(sequence, payload);
+    ReadRequestParts wanted;
+    wanted.head.sequence = sequence;
+    plan.take(wanted, capacity);
+    const std::uint32_t length = encode_request(wanted, payload);
     REQUIRE(length <= capacity);
     const auto parts = parse_read_request(std::span(payload).first(length));
     REQUIRE(parts);
@@ -97,9 +100,13 @@ TEST_CASE("a read request says what it was made of", "[read_request][R2]") {
 
 TEST_CASE("a read request lies in its slot as the wire document says", "[read_request][R2]") {
   const std::vector<ReadDestination> to{{0x2122232425262728u, 0x31323334, 5}};
-  ReadPlan plan(0x0a0b0c0d, 0x1112131415161718u, 5, true, to);
+  ReadPlan plan(0x0a0b0c0d, 0x1112131415161718u, 5, to);
+  ReadRequestParts parts;
+  parts.head.sequence = 0x41424344;
+  parts.head.flags = kReadLast;
+  plan.take(parts, 40);
   Bytes payload(40);
-  REQUIRE(plan.next(0x41424344, payload) == 40);
+  REQUIRE(encode_request(parts, payload) == 40);
   const std::vector<unsigned> expected{0x44, 0x43, 0x42, 0x41, 1, 1, 1, 0, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
                                        0x0d, 0x0c, 0x0b, 0x0a, 5, 0, 0, 0, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
                                        0x34, 0x33, 0x32, 0x31, 5, 0, 0, 0};
@@ -113,12 +120,11 @@ TEST_CASE("every slot of 40 bytes and more takes a part of a plan, and the parts
     for (const std::size_t count : {1u, 2u, 3u, 17u, 100u, 300u}) {
       INFO(capacity << " bytes, " << count << " segments");
       const auto to = destinations(count, static_cast<std::uint32_t>(capacity + count), 5000);
-      ReadPlan plan(9, 1234, sum(to), true, to);
+      ReadPlan plan(9, 1234, sum(to), to);
       std::vector<ReadDestination> all;
       std::uint64_t offset = 1234;
       const auto made = requests(plan, capacity);
       for (const ReadRequestParts& one : made) {
-        CHECK(one.head.flags == (&one == &made.back() ? kReadLast : 0));
         REQUIRE(one.sources.size() == 1);
         CHECK(one.sources[0].exposure == 9);
         CHECK(one.sources[0].offset == offset);
@@ -135,21 +141,20 @@ TEST_CASE("every slot of 40 bytes and more takes a part of a plan, and the parts
 
 TEST_CASE("no request asks for more than 2^30 bytes, nor names more than 255 segments", "[read_request][R2]") {
   const std::vector<ReadDestination> large(3, {0, 1, kReadSegmentBytesMax});
-  ReadPlan plan(9, 0, sum(large), false, large);
+  ReadPlan plan(9, 0, sum(large), large);
   const auto made = requests(plan, 1024);
   REQUIRE(made.size() == 3);
-  for (const ReadRequestParts& one : made) CHECK(one.head.flags == 0);
   CHECK(made[2].sources[0].offset == 2ull << 30);
 
   const std::vector<ReadDestination> uneven{
       {0, 1, 1}, {0, 1, kReadSegmentBytesMax}, {0, 1, kReadSegmentBytesMax - 1}, {0, 1, 1}};
-  ReadPlan other(9, 0, sum(uneven), false, uneven);
+  ReadPlan other(9, 0, sum(uneven), uneven);
   const auto parts = requests(other, 1024);
   REQUIRE(parts.size() == 3);
   CHECK(parts[2].bytes == kReadSegmentBytesMax);
 
   const auto many = destinations(600, 1, 10);
-  ReadPlan third(9, 0, sum(many), false, many);
+  ReadPlan third(9, 0, sum(many), many);
   const auto split = requests(third, 16384);
   REQUIRE(split.size() == 3);
   CHECK(split[0].destinations.size() == 255);
@@ -157,16 +162,73 @@ TEST_CASE("no request asks for more than 2^30 bytes, nor names more than 255 seg
 
 TEST_CASE("a plan asks for nothing twice, and takes no slot that is too small", "[read_request][aborts]") {
   const std::vector<ReadDestination> to{{0, 1, 8}};
-  Bytes payload(40);
   CHECK(aborts([&] {
-    ReadPlan plan(9, 0, 8, false, to);
-    (void)plan.next(1, std::span(payload).first(39));
+    ReadPlan plan(9, 0, 8, to);
+    ReadRequestParts parts;
+    plan.take(parts, 39);
   }));
   CHECK(aborts([&] {
-    ReadPlan plan(9, 0, 8, false, to);
-    (void)plan.next(1, payload);
-    (void)plan.next(2, payload);
+    ReadPlan plan(9, 0, 8, to);
+    ReadRequestParts parts;
+    plan.take(parts, 40);
+    plan.take(parts, 1024);
   }));
+}
+
+TEST_CASE("several plans go into one request as long as each fits as a whole", "[read_request][R2]") {
+  for (std::size_t capacity = 40; capacity <= 420; capacity += 4) {
+    INFO(capacity << " bytes");
+    ReadRequestParts parts;
+    std::vector<ReadDestination> all;
+    std::size_t taken = 0;
+    for (std::uint32_t n = 0;; ++n) {
+      const auto to = destinations(1 + n % 3, n, 5000);
+      ReadPlan plan(100 + n, n, sum(to), to);
+      const bool room = 8 + (taken + 1) * 16 + (all.size() + to.size()) * 16 <= capacity;
+      REQUIRE(plan.fits(parts, capacity) == room);
+      if (!room) break;
+      plan.take(parts, capacity);
+      CHECK(plan.asked());
+      all.insert(all.end(), to.begin(), to.end());
+      ++taken;
+    }
+    REQUIRE(taken != 0);
+    parts.head.sequence = 5;
+    Bytes payload(capacity, std::byte{0xee});
+    const auto again = parse_read_request(std::span(payload).first(encode_request(parts, payload)));
+    REQUIRE(again);
+    CHECK(again->bytes == sum(all));
+    REQUIRE(again->sources.size() == taken);
+    for (std::size_t n = 0; n < taken; ++n) {
+      CHECK(again->sources[n].exposure == 100 + n);
+      CHECK(again->sources[n].offset == n);
+    }
+    REQUIRE(again->destinations.size() == all.size());
+    CHECK(std::memcmp(again->destinations.data(), all.data(), all.size() * sizeof all[0]) == 0);
+  }
+}
+
+TEST_CASE("a plan does not fit where bytes, sources or destinations would be too many", "[read_request][R2]") {
+  const std::vector<ReadDestination> small{{0, 1, 8}}, large{{0, 1, kReadSegmentBytesMax}};
+  const ReadPlan one(9, 0, 8, small), most(9, 0, kReadSegmentBytesMax, large);
+  constexpr std::size_t kPlenty = 100'000;
+  CHECK(most.fits({}, kPlenty));
+  ReadRequestParts parts;
+  parts.bytes = kReadSegmentBytesMax - 8;
+  CHECK(one.fits(parts, kPlenty));
+  parts.bytes = 1;
+  CHECK_FALSE(most.fits(parts, kPlenty));
+  parts.bytes = kReadSegmentBytesMax - 7;
+  CHECK_FALSE(one.fits(parts, kPlenty));
+  parts.bytes = 254;
+  parts.sources.resize(254);
+  parts.destinations.resize(254);
+  CHECK(one.fits(parts, kPlenty));
+  parts.sources.resize(255);
+  CHECK_FALSE(one.fits(parts, kPlenty));
+  parts.sources.resize(254);
+  parts.destinations.resize(255);
+  CHECK_FALSE(one.fits(parts, kPlenty));
 }
 
 TEST_CASE("a release, and a request for pieces, are read as they were written", "[read_request][R2]") {
