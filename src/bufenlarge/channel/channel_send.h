@@ -236,6 +236,7 @@ bool Channel<PortT>::write_run(std::uint32_t first, std::uint32_t begin, std::ui
       producer_.post(count);
       in_flight_.posted(producer_.posted());
       return true;
+    case WriteResult::kHeld:  // data alone is
     case WriteResult::kAgain:
       return false;
     case WriteResult::kFailed:

@@ -110,6 +110,7 @@ class Rendezvous {
   void forget_answers();
   [[nodiscard]] bool exposed(const ReadRequestParts& parts) const;
   [[nodiscard]] bool pin_sources(ReadAnswer& answer);
+  [[nodiscard]] bool none_pinned_without(ReadAnswer& answer);
   [[nodiscard]] bool answer(ReadAnswer& answer);
   [[nodiscard]] bool write_next(ReadAnswer& answer);
   [[nodiscard]] bool stage_piece(ReadAnswer& answer);

@@ -93,12 +93,27 @@ bool Rendezvous<ChannelT>::pin_sources(ReadAnswer& answer) {
     auto& exposure = *core.exposures.find(source.exposure, channel_.peer_);
     if (!answer.in_pieces() && !exposure.in_pieces && !exposure.memory.registered()) {
       const Pinning pinning = exposure.memory.register_all(core.port, MemoryUse::kSource, core.sources);
-      if (pinning == Pinning::kWait) return false;
+      if (pinning == Pinning::kWait) return none_pinned_without(answer);
       exposure.in_pieces = pinning == Pinning::kRefused;
       if (exposure.in_pieces) ++core.rendezvous.refused;
     }
     if (exposure.in_pieces) answer.use_pieces();
   }
+  return true;
+}
+
+// One of the sources cannot be registered now: the others are given back, since two answers that hold some and wait for
+// more would wait forever. True when nobody else holds any: then the answer goes in pieces.
+template <class ChannelT>
+bool Rendezvous<ChannelT>::none_pinned_without(ReadAnswer& answer) {
+  auto& core = channel_.core_;
+  for (const ReadSource& source : answer.sources()) {
+    auto& exposure = *core.exposures.find(source.exposure, channel_.peer_);
+    if (exposure.peer != kAnyPeer && exposure.writes == 0) exposure.memory.unregister();
+  }
+  if (core.sources.bytes != 0) return false;
+  answer.use_pieces();
+  ++core.rendezvous.refused;
   return true;
 }
 

@@ -202,6 +202,45 @@ TEST_CASE("the data of several reads goes as parts, and sources are given back w
   test.check();
 }
 
+TEST_CASE("sources that cannot all be registered at once do not wait for each other", "[read][duo][loss]") {
+  constexpr std::size_t kAtOnce = 2;
+  const auto limited = [](FakePort& port, const std::function<std::ptrdiff_t()>& registered) {
+    port.refuses_user_memory = [=](MemoryUse use, std::size_t) {
+      return use == MemoryUse::kSource && registered() >= static_cast<std::ptrdiff_t>(kAtOnce);
+    };
+  };
+  SECTION("of one answer: it goes in pieces") {
+    Parts test(6, 10'000);
+    limited(test.side[0].port, [&] {
+      return static_cast<std::ptrdiff_t>(test.logged(0, "register")) - static_cast<std::ptrdiff_t>(test.logged(0, "unregister"));
+    });
+    test.check();
+    CHECK(test.counters(1).piece_bytes == 60'000);
+    CHECK(test.counters(0).refused == 1);
+  }
+  SECTION("of answers to two peers: one of them waits") {
+    ReadSolo test(settings(one_phase()), 3);
+    test.port.completes = false;
+    limited(test.port, [&] {
+      return static_cast<std::ptrdiff_t>(test.logged("register")) - static_cast<std::ptrdiff_t>(test.logged("unregister"));
+    });
+    FakeFabric::Memory& room = test.room(4000);
+    const Vector source({1000}, 3);
+    for (const std::uint32_t peer : {1u, 2u}) {
+      test.connect(peer);
+      const std::uint32_t one = test.expose(source, peer), two = test.expose(source, peer);
+      test.ask({{0, one, 1000}, {0, two, 1000}}, {{room.address + 2000 * (peer - 1), room.key, 2000}}, 5, kReadLast, peer);
+    }
+    for (unsigned tries = 0; test.upper.releases.size() < 4; ++tries) {
+      REQUIRE(tries < 100);
+      test.port.complete(1);
+      test.rounds();
+    }
+    for (std::size_t at = 0; at < 4000; at += 1000) CHECK(std::memcmp(room.data() + at, source.bytes().data(), 1000) == 0);
+    CHECK(test.context.core().rendezvous.piece_bytes == 0);
+  }
+}
+
 TEST_CASE("parts are held up to half of the largest write", "[read][duo][R3]") {
   Parts test(2, kDataWriteBytesMax / 4 + 1);
   test.check();
