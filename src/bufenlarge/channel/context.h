@@ -66,7 +66,7 @@ class Context {
   // Loopback: copied whole, delivered by a later round. Returns the bytes.
   std::size_t send_to_self(std::span<const iovec> vector, bool more);
   // How much share() registers in all; no bound before.
-  void set_shared_max(std::uint64_t bytes) { shared_.bytes_max = bytes; }
+  void set_shared_max(std::uint64_t bytes) { shared_.set_bytes_max(bytes); }
   // Lets all peers read this memory, until unshare(). Registered now; false when that is refused, or beyond the bound.
   [[nodiscard]] bool share(void* memory, std::size_t bytes, Shared& shared);
   // Nobody reads it any more, but for writes whose completion is still to come.
@@ -133,7 +133,7 @@ class Context {
     UserMemory<Port> to;
   };
 
-  PinnedMemory shared_{0, ~std::uint64_t{0}};  // what the upper layer shares
+  PinnedMemory<PortT> shared_{~std::uint64_t{0}};  // what the upper layer shares
   Core core_;
   ForeignPeers foreign_;
   std::vector<std::unique_ptr<Channel>> channels_;  // own job first

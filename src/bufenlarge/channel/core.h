@@ -59,8 +59,8 @@ struct Core {
   const std::uint32_t world;
   const UpperLayer upper;
   ControlSlab<Port> control;
-  PinnedMemory sources;       // of the user, registered for answers
-  PinnedMemory destinations;  // the same for reads
+  PinnedMemory<Port> sources;       // of the user, registered for answers
+  PinnedMemory<Port> destinations;  // the same for reads
   Exposures<Port> exposures;
   ReadTable<Channel> reads;
   RendezvousCounters rendezvous;

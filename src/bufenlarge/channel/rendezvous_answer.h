@@ -111,7 +111,7 @@ bool Rendezvous<ChannelT>::none_pinned_without(ReadAnswer& answer) {
     auto& exposure = *core.exposures.find(source.exposure, channel_.peer_);
     if (exposure.peer != kAnyPeer && exposure.writes == 0) exposure.memory.unregister();
   }
-  if (core.sources.bytes != 0) return false;
+  if (core.sources.bytes() != 0) return false;
   answer.use_pieces();
   ++core.rendezvous.refused;
   return true;

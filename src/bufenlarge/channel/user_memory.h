@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory of the user, registered for as long as one transfer needs it: segments in order, which together
 // are one stretch of bytes. Neighbours within a page share a registration.
-//
-// What is registered is pinned on verbs, so it is bounded: PinnedMemory counts one side's, sources or destinations, of
-// all channels. The two have bounds of their own: sources wait for nobody but the own device, so they always come
-// free, and with them the peers' destinations.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,19 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "channel/pinned_memory.h"
 #include "channel/port.h"
 #include "protocol/read_request.h"
 
 namespace bufenlarge {
-
-struct PinnedMemory {
-  std::uint64_t bytes = 0;  // registered now
-  std::uint64_t bytes_max = 256u << 20;
-
-  [[nodiscard]] bool beyond(std::uint64_t more) const { return more > bytes_max || bytes > bytes_max - more; }
-  // Whether so much more is to wait until some of it is given back.
-  [[nodiscard]] bool full(std::uint64_t more) const { return bytes != 0 && beyond(more); }
-};
 
 enum class Pinning : std::uint8_t {
   kDone,
@@ -68,28 +56,27 @@ class UserMemory {
   }
   [[nodiscard]] bool registered() const { return !regions_.empty(); }
 
-  // All of it or nothing.
-  [[nodiscard]] Pinning register_all(Port& port, MemoryUse use, PinnedMemory& pinned) {
-    if (pinned.full(bytes_)) return Pinning::kWait;
+  // All of it or nothing. `pinned` stays until it is unregistered.
+  [[nodiscard]] Pinning register_all(Port& port, MemoryUse use, PinnedMemory<Port>& pinned) {
     const std::vector<Run> runs = find_runs();
     if (runs.size() > kRegionsMax) return Pinning::kRefused;
-    bool worked = true;
-    for (std::size_t i = 0; worked && i < runs.size(); ++i) {
-      Region region = port.register_memory(runs[i].begin, static_cast<std::size_t>(runs[i].end - runs[i].begin), use);
-      worked = region.bytes() != 0;
-      if (worked) regions_.push_back(std::move(region));
-    }
-    if (!worked) {
-      regions_.clear();
-      return pinned.bytes != 0 ? Pinning::kWait : Pinning::kRefused;
-    }
+    std::uint64_t more = 0;
+    for (const Run& run : runs) more += pinned.holds(run.begin, run.bytes()) ? 0 : run.bytes();
+    if (pinned.full(more)) return Pinning::kWait;
     pinned_ = &pinned;
-    pinned.bytes += bytes_;
+    for (const Run& run : runs) {
+      const auto held = pinned.hold(port, run.begin, run.bytes(), use);
+      if (!held) {
+        unregister();
+        return pinned.bytes() != 0 ? Pinning::kWait : Pinning::kRefused;
+      }
+      regions_.push_back(*held);
+    }
     return Pinning::kDone;
   }
   void unregister() {
+    for (const Handle held : regions_) pinned_->release(held);
     regions_.clear();
-    if (pinned_ != nullptr) std::exchange(pinned_, nullptr)->bytes -= bytes_;
   }
 
   struct Place {
@@ -103,7 +90,7 @@ class UserMemory {
     const Segment& segment = *std::prev(after);
     const std::uint64_t skip = offset - segment.offset;
     return {segment.at + skip, static_cast<std::size_t>(segment.bytes - skip),
-            registered() ? &regions_[segment.region] : nullptr};
+            registered() ? &region_of(segment) : nullptr};
   }
 
   void copy_in(std::uint64_t offset, std::span<const std::byte> data) const {
@@ -129,7 +116,7 @@ class UserMemory {
   [[nodiscard]] std::vector<ReadDestination> destinations() const {
     std::vector<ReadDestination> to;
     for (const Segment& segment : segments_) {
-      const Region& region = regions_[segment.region];
+      const Region& region = region_of(segment);
       const std::uint64_t address = region.remote_address() + static_cast<std::uint64_t>(segment.at - region.data());
       for (std::size_t done = 0; done < segment.bytes;) {
         const auto bytes = static_cast<std::uint32_t>(
@@ -142,6 +129,8 @@ class UserMemory {
   }
 
  private:
+  using Handle = typename PinnedMemory<Port>::Handle;
+
   void swap(UserMemory& other) noexcept {
     std::swap(segments_, other.segments_);
     std::swap(regions_, other.regions_);
@@ -158,7 +147,10 @@ class UserMemory {
   struct Run {
     std::byte* begin;
     std::byte* end;
+    [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
   };
+
+  [[nodiscard]] const Region& region_of(const Segment& segment) const { return regions_[segment.region]->second.region; }
 
   std::vector<Run> find_runs() {
     constexpr std::ptrdiff_t kGapMax = 4096;
@@ -175,9 +167,9 @@ class UserMemory {
   }
 
   std::vector<Segment> segments_;
-  std::vector<Region> regions_;
+  std::vector<Handle> regions_;           // held of *pinned_
   std::uint64_t bytes_ = 0;
-  PinnedMemory* pinned_ = nullptr;  // while registered
+  PinnedMemory<Port>* pinned_ = nullptr;  // where it was registered last
 };
 
 }  // namespace bufenlarge

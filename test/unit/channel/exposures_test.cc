@@ -52,14 +52,15 @@ TEST_CASE("a name is not used again until its count comes round", "[exposures][R
 }
 
 TEST_CASE("exposures do not move each other, and what is removed is empty", "[exposures]") {
-  PinnedMemory pinned;
+  PinnedMemory<FakePort> pinned;
   FakeFabric fabric;
   FakePort port(fabric);
-  Bytes memory(100);
+  Bytes memory(300);
+  std::size_t begin = 0;
   Table table;
   const auto expose = [&](std::uint32_t peer) {
     Exposure<FakePort> made = of_peer(peer);
-    const iovec segment{memory.data(), memory.size()};
+    const iovec segment{memory.data() + begin++, 100};  // each a registration of its own
     made.memory = UserMemory<FakePort>(std::span(&segment, 1));
     REQUIRE(made.memory.register_all(port, MemoryUse::kSource, pinned) == Pinning::kDone);
     return table.add(std::move(made));

@@ -26,7 +26,7 @@ struct Fixture {
     REQUIRE(memory.register_all(port, MemoryUse::kDestination, pinned) == Pinning::kDone);
     return port.news();
   }
-  PinnedMemory pinned;
+  PinnedMemory<FakePort> pinned;
   FakeFabric fabric;
   FakePort port;
   Bytes room = pattern(100'000);
@@ -41,9 +41,9 @@ TEST_CASE("segments within a page of each other share a registration", "[user_me
   CHECK(test.registered(one) == Log{"register 4200"});
   Memory far = test.over({{100, 50}, {4246, 4}});
   CHECK(test.registered(far) == Log{"register 50", "register 4"});
-  Memory back = test.over({{500, 50}, {100, 50}});
+  Memory back = test.over({{600, 50}, {200, 50}});
   CHECK(test.registered(back) == Log{"register 50", "register 50"});
-  Memory same = test.over({{500, 50}, {520, 10}});
+  Memory same = test.over({{700, 50}, {720, 10}});
   CHECK(test.registered(same) == Log{"register 50", "register 10"});
 }
 
@@ -135,19 +135,41 @@ TEST_CASE("more regions than are worth it are not registered at all", "[user_mem
 
 TEST_CASE("what is registered is bounded; one that is larger goes alone", "[user_memory][R4]") {
   Fixture test;
-  test.pinned.bytes_max = 1000;
+  test.pinned.set_bytes_max(1000);
   Memory large = test.over({{0, 2000}}), small = test.over({{50'000, 600}}), other = test.over({{90'000, 600}});
   REQUIRE(large.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
-  CHECK(test.pinned.bytes == 2000);
+  CHECK(test.pinned.bytes() == 2000);
   CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
   large.unregister();
-  CHECK(test.pinned.bytes == 0);
+  CHECK(test.pinned.bytes() == 0);
   CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
   CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
   CHECK_FALSE(other.registered());
   { const Memory moved = std::move(small); }
-  CHECK(test.pinned.bytes == 0);
+  CHECK(test.pinned.bytes() == 0);
   CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+}
+
+TEST_CASE("transfers of one stretch share its registration, which ends with the last", "[user_memory][R4]") {
+  Fixture test;
+  test.pinned.set_bytes_max(1000);
+  Memory first = test.over({{0, 800}}), second = test.over({{0, 800}}), shorter = test.over({{0, 799}});
+  CHECK(test.registered(first) == Log{"register 800"});
+  CHECK(test.registered(second).empty());
+  CHECK(test.pinned.bytes() == 800);
+  CHECK(first.destinations()[0].key == second.destinations()[0].key);
+  CHECK(shorter.register_all(test.port, MemoryUse::kDestination, test.pinned) == Pinning::kWait);
+  first.unregister();
+  CHECK(test.port.news().empty());
+  CHECK(test.pinned.bytes() == 800);
+  Memory both = test.over({{0, 800}, {90'000, 100}});
+  CHECK(test.registered(both) == Log{"register 100"});  // only what is new counts
+  { const Memory moved = std::move(second); }
+  CHECK(test.port.news().empty());
+  both.unregister();
+  CHECK(test.port.news() == Log{"unregister 800", "unregister 100"});
+  CHECK(test.pinned.bytes() == 0);
+  CHECK(test.registered(first) == Log{"register 800"});  // anew: the memory may be another by now
 }
 
 TEST_CASE("what the device refuses waits while others hold some", "[user_memory][R4]") {
