@@ -213,7 +213,7 @@ int main(int argc, char **argv)
 {
     test_begin(argc, argv, (test_options_t) { .seed = 1 });
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    /* Blocks are read in place from 65536 bytes each on. */
+    /* Blocks are read in place from 16384 bytes each on. */
     for (int i = 0; i < KINDS * KINDS; i++)
         exchange(i / KINDS, i % KINDS, UNIT / 16, UNIT / 16, (i / KINDS + i) % 2);
     for (int kind = 0; kind < KINDS; kind++) {

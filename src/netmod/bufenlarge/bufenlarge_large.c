@@ -11,7 +11,7 @@
 
 /* Each segment costs a registration on verbs, 16 bytes of a request and a write of its own. */
 #define SEGMENTS_MAX 64
-#define SEGMENT_BYTES_MIN 65536
+#define SEGMENT_BYTES_MIN 16384
 
 /* A message whose data this process has exposed. */
 typedef struct {
