@@ -105,7 +105,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
                                      written_up}),
       rendezvous(knobs.values().rendezvous),
       window_memory(knobs.values().window_memory),
-      rendezvous_min(knobs.values().rendezvous.value_or(bufenlarge::rendezvous_min(port.info()))),
+      rendezvous_min(knobs.values().rendezvous.value_or(bufenlarge::kRendezvousMin)),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),

@@ -31,8 +31,8 @@
     "the write on iWARP). mixed: small slots polled, writes with larger ones by doorbell. auto: mixed on " \
     "RoCE, polled on iWARP and tcp.")                                                                 \
   X(RENDEZVOUS, rendezvous, "auto", "auto, off, or 1024 to 1073741824 bytes",                          \
-    "The smallest message whose data goes from user memory to user memory without a copy. auto: where that is "\
-    "faster on the fabric in use. off: all data goes through the rings.")                              \
+    "The smallest message whose data goes from user memory to user memory without a copy. auto: 65536 "   \
+    "bytes, where that begins to be faster. off: all data goes through the rings.")                    \
   X(WINDOW_MEMORY, window_memory, "auto", "auto, or 0 to 1125899906842624 bytes",                        \
     "How much of its windows a process registers at once; on verbs such memory is pinned, used or not. What is "\
     "beyond is reached by messages. auto: all of it on tcp; on verbs half of the machine's memory, shared by "   \

@@ -155,14 +155,5 @@ TEST_CASE("window memory is bounded where it is pinned: half of the machine's, s
   CHECK(shared_bytes_max(*info, 2) == half / 2);
 }
 
-TEST_CASE("large data begins where its curve crosses that of the rings, by fabric", "[provider][R4]") {
-  const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
-  CHECK(rendezvous_min(*info) == 65'536);
-  info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;
-  CHECK(rendezvous_min(*info) == 262'144);
-  info->ep_attr->protocol = FI_PROTO_IWARP;
-  CHECK(rendezvous_min(*info) == 98'304);
-}
-
 }  // namespace
 }  // namespace bufenlarge::test

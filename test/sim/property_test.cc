@@ -106,7 +106,7 @@ TEST_CASE("what is written unasked is there before the message after it", "[sim]
 TEST_CASE("what is read is what was exposed, and memory changes hands when it is told", "[sim][R1][R2][R3][R4]") {
   hold(SimKind::kReads, 500,
        {BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(bytes_read), BUFENLARGE_COUNT(data_writes), BUFENLARGE_COUNT(held),
-        BUFENLARGE_COUNT(joined), BUFENLARGE_COUNT(ends),
+        BUFENLARGE_COUNT(joined), BUFENLARGE_COUNT(same_memory), BUFENLARGE_COUNT(ends),
         BUFENLARGE_COUNT(read_pieces), BUFENLARGE_COUNT(pieces_handed_up), BUFENLARGE_COUNT(registrations_refused),
         BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes)});
 }

@@ -25,6 +25,10 @@ class Reads {
       SimReadPlan plan = one();
       plan.start_us = random_.below(spread_us + 1);
       for (const std::uint32_t size : plan.segments) bytes += size;
+      config_.reads.push_back(plan);
+      if (!random_.chance(150)) continue;
+      plan.reader = (plan.source + random_.between(1, config_.peers - 1)) % config_.peers;  // the same memory, at about the same time
+      plan.start_us += random_.below(100);
       config_.reads.push_back(std::move(plan));
     }
     std::ranges::stable_sort(config_.reads, {}, &SimReadPlan::start_us);

@@ -45,7 +45,7 @@ struct SimRead {
   };
   const SimReadPlan* plan = nullptr;
   std::vector<std::byte> bytes;
-  std::unique_ptr<SimSegments> from;
+  std::shared_ptr<SimSegments> from;  // of several that are exposed at once, as a buffer that is sent to several peers
   std::vector<std::unique_ptr<Part>> parts;
   std::uint32_t name = 0;
   bool exposed = false;
@@ -78,6 +78,9 @@ class SimReads {
 
  private:
   void expose(const SimReadPlan& plan);
+  // Another whose memory is the same and exposed; nullptr when there is none.
+  [[nodiscard]] SimRead* find_same(const SimReadPlan& plan) const;
+  [[nodiscard]] bool exposed_elsewhere(const SimRead& read) const;
   [[nodiscard]] bool settled(const SimRead& read, std::uint32_t rank) const;
   void violate(const SimRead& read, const std::string& text);
 

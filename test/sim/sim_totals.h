@@ -16,7 +16,7 @@ namespace bufenlarge::sim {
                   X(mixed_checked) X(mixed_rung)                                                           \
                   X(overtakes) X(connections) X(crossings) X(connects_refused) X(attempts_lost)            \
                   X(accepts_lost) X(rejections) X(strangers) X(requests_closed) X(allocation_failures)     \
-                      X(registrations_refused) X(data_writes) X(held) X(joined) X(writes) X(writes_lost) X(bytes_written) X(ends) X(exposures) X(reads) X(reads_lost) X(bytes_read) X(pieces_handed_up)           \
+                      X(registrations_refused) X(data_writes) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written) X(ends) X(exposures) X(reads) X(reads_lost) X(bytes_read) X(pieces_handed_up)           \
                       X(read_pieces) X(pauses) X(deaths) X(failures_told)
 
 struct SimTotals {

@@ -174,15 +174,6 @@ bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_
 
 bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
 
-// Where the curves of half round trips cross, on loopback, rdma_rxe and siw.
-std::size_t rendezvous_min(const fi_info& info) {
-  switch (info.ep_attr->protocol) {
-    case FI_PROTO_RDMA_CM_IB_RC: return 262'144;
-    case FI_PROTO_IWARP: return 98'304;
-    default: return 65'536;
-  }
-}
-
 // There is no announcement to wait for, so these lie lower (docs/decisions/0016-one-sided-writes.md).
 std::size_t shared_read_min(const fi_info& info) {
   switch (info.ep_attr->protocol) {

@@ -41,9 +41,9 @@ bool places_in_order(const fi_info& info);
 // Whether a write can carry immediate data; iWARP's cannot (RFC 5040).
 bool has_immediate_data(const fi_info& info);
 
-// The smallest message that is faster as a rendezvous than through a ring, in bytes
-// (docs/decisions/0011-user-memory.md).
-std::size_t rendezvous_min(const fi_info& info);
+// The smallest message that is faster as a rendezvous than through a ring, in bytes: on tcp's loopback, rdma_rxe and
+// siw alike (docs/results.md).
+inline constexpr std::size_t kRendezvousMin = 65'536;
 
 // The same for reading and writing what a peer shares.
 std::size_t shared_read_min(const fi_info& info);
