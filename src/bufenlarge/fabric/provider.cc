@@ -174,13 +174,9 @@ bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_
 
 bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
 
-// There is no announcement to wait for, so these lie lower (docs/decisions/0016-one-sided-writes.md).
+// There is no announcement to wait for, so these may lie lower (docs/decisions/0016-one-sided-writes.md).
 std::size_t shared_read_min(const fi_info& info) {
-  switch (info.ep_attr->protocol) {
-    case FI_PROTO_RDMA_CM_IB_RC: return 65'536;
-    case FI_PROTO_IWARP: return 65'536;
-    default: return 6144;
-  }
+  return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 6144 : kRendezvousMin;
 }
 
 std::size_t shared_write_min(const fi_info& info) {
