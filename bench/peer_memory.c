@@ -44,7 +44,7 @@ static void open_all(const char *arrival)
     const char *knobs[][2] = { {"PROVIDER", "verbs"}, {"INTERFACE", getenv("RDMA_VM_INTERFACE")},
         {"ARRIVAL", arrival}
     };
-    unsigned char *cards = calloc(count, BUFENLARGE_CARD_BYTES);
+    unsigned char *cards = calloc(count, BUFENLARGE_ADDRESS_BYTES);
     bufenlarge_options_t *options = bufenlarge_options_create();
     char message[BUFENLARGE_MESSAGE_BYTES];
 
@@ -59,10 +59,10 @@ static void open_all(const char *arrival)
         };
         if (bufenlarge_context_open(&config, &contexts[rank], message, sizeof(message)) != 0)
             die("open", message);
-        bufenlarge_context_card(contexts[rank], cards + rank * BUFENLARGE_CARD_BYTES);
+        bufenlarge_context_address(contexts[rank], cards + rank * BUFENLARGE_ADDRESS_BYTES);
     }
     for (unsigned rank = 0; rank < count; rank++)
-        if (bufenlarge_context_set_cards(contexts[rank], cards, count) != 0)
+        if (bufenlarge_context_set_addresses(contexts[rank], cards, count) != 0)
             die("cards", "refused");
     bufenlarge_options_destroy(options);
     free(cards);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The C boundary: no exception passes it. One table translates results, each with its reason. Large data is in
-// c_api_memory.cc.
+// The C boundary: no exception passes it. One table translates results, each with its reason. c_api_memory.cc has
+// the part for user memory.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -17,7 +18,7 @@ using bufenlarge::Status;
 
 static_assert(BUFENLARGE_WIRE_VERSION == bufenlarge::kWireVersion);
 static_assert(BUFENLARGE_PHASES_MAX == bufenlarge::kPhasesMax);
-static_assert(BUFENLARGE_CARD_BYTES == sizeof(sockaddr_in));
+static_assert(BUFENLARGE_ADDRESS_BYTES == sizeof(sockaddr_in));
 static_assert(BUFENLARGE_FIRST == bufenlarge::kMarkFirst && BUFENLARGE_LAST == bufenlarge::kMarkLast);
 
 namespace bufenlarge {
@@ -25,7 +26,7 @@ namespace bufenlarge {
 bufenlarge_status_t translate(Status status) {
   switch (status) {
     case Status::kOk:
-    case Status::kAgain: return BUFENLARGE_OK;  // back-pressure is a normal answer
+    case Status::kAgain: return BUFENLARGE_OK;  // back-pressure is a normal response
     case Status::kFabricError: return BUFENLARGE_ERR_FABRIC;
     case Status::kMemoryError: return BUFENLARGE_ERR_MEMORY;
     case Status::kPeerFailed: return BUFENLARGE_ERR_PEER;
@@ -68,30 +69,36 @@ void read_done_up(void* user, std::uint32_t peer, void* cookie, Status status) {
   context->upper.read_done(context->upper.user, peer, cookie, translate(status));
 }
 
-void piece_up(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) {
+void fragment_up(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) {
   const auto* context = static_cast<bufenlarge_context*>(user);
-  context->upper.piece(context->upper.user, peer, cookie, data, bytes);
+  context->upper.fragment(context->upper.user, peer, cookie, data, bytes);
 }
 
-void released_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+void source_released_up(void* user, std::uint32_t peer, void* cookie, Status status) {
   const auto* context = static_cast<bufenlarge_context*>(user);
-  context->upper.released(context->upper.user, peer, cookie, translate(status));
+  context->upper.source_released(context->upper.user, peer, cookie, translate(status));
 }
 
-void written_up(void* user, std::uint32_t peer, void* cookie, Status status) {
+void write_done_up(void* user, std::uint32_t peer, void* cookie, Status status) {
   const auto* context = static_cast<bufenlarge_context*>(user);
-  context->upper.written(context->upper.user, peer, cookie, translate(status));
+  context->upper.write_done(context->upper.user, peer, cookie, translate(status));
 }
 
-// How many of the cards are of processes on this machine, the own one too: those with the own address.
-std::uint32_t count_near(const sockaddr_in& own, std::span<const std::byte> cards) {
+// How many of the addresses are of processes on this machine, the own one too: those with the own address.
+std::uint32_t count_local(const sockaddr_in& own, std::span<const std::byte> addresses) {
   std::uint32_t count = 0;
-  for (; !cards.empty(); cards = cards.subspan(BUFENLARGE_CARD_BYTES)) {
+  for (; !addresses.empty(); addresses = addresses.subspan(BUFENLARGE_ADDRESS_BYTES)) {
     sockaddr_in other;
-    std::memcpy(&other, cards.data(), sizeof other);
+    std::memcpy(&other, addresses.data(), sizeof other);
     if (other.sin_addr.s_addr == own.sin_addr.s_addr) ++count;
   }
   return count;
+}
+
+// Thresholds of this fabric, unless the user has set one for all of them.
+bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi_info& info) {
+  return {knob.value_or(bufenlarge::kRendezvousMin), knob.value_or(bufenlarge::window_read_min(info)),
+          knob.value_or(bufenlarge::window_write_min(info))};
 }
 
 }  // namespace
@@ -101,11 +108,10 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
     : upper(config),
       port(provider_request(knobs, config.size)),
       context(port, knobs.settings(), config.rank, config.size, config.job_key,
-              bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up,
-                                     written_up}),
-      rendezvous(knobs.values().rendezvous),
+              bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, source_released_up,
+                                     write_done_up}),
       window_memory(knobs.values().window_memory),
-      rendezvous_min(knobs.values().rendezvous.value_or(bufenlarge::kRendezvousMin)),
+      limits(limits_of(knobs.values().rendezvous, port.info())),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
@@ -113,8 +119,17 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
   if (upper.warn == nullptr) return;
   port.set_on_refused([this](const std::string& why) {
     if (!std::exchange(warned, true))
-      upper.warn(upper.user, ("memory could not be registered: " + why + ". Data goes in smaller pieces, slower").c_str());
+      upper.warn(upper.user, ("memory could not be registered: " + why + ". Data goes in smaller fragments, slower").c_str());
   });
+}
+
+void bufenlarge_context::fail(bufenlarge_status_t status, const char* message) const {
+  if (upper.fatal != nullptr) {
+    upper.fatal(upper.user, status, message);
+    return;
+  }
+  std::fprintf(stderr, "bufenlarge: progress cannot go on: %s\n", message);
+  std::abort();
 }
 
 bufenlarge_channel* bufenlarge_context::handle(std::uint32_t peer) {
@@ -223,19 +238,19 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
 
 void bufenlarge_context_close(bufenlarge_context_t* context) { delete context; }
 
-void bufenlarge_context_card(const bufenlarge_context_t* context, void* card) {
-  std::memcpy(card, &context->port.address(), BUFENLARGE_CARD_BYTES);
+void bufenlarge_context_address(const bufenlarge_context_t* context, void* address) {
+  std::memcpy(address, &context->port.address(), BUFENLARGE_ADDRESS_BYTES);
 }
 
-bufenlarge_status_t bufenlarge_context_set_cards(bufenlarge_context_t* context, const void* cards,
+bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* context, const void* addresses,
                                                  size_t count) {
   if (count != context->upper.size) return BUFENLARGE_ERR_ARGUMENT;
   try {
-    const std::span all(static_cast<const std::byte*>(cards), count * BUFENLARGE_CARD_BYTES);
-    const std::uint32_t near = count_near(context->port.address(), all) * std::max(1u, context->upper.contexts);
-    context->context.set_cards(all);
-    context->context.set_shared_max(
-        context->window_memory.value_or(bufenlarge::shared_bytes_max(context->port.info(), near)));
+    const std::span all(static_cast<const std::byte*>(addresses), count * BUFENLARGE_ADDRESS_BYTES);
+    const std::uint32_t near = count_local(context->port.address(), all) * std::max(1u, context->upper.contexts);
+    context->context.set_addresses(all);
+    context->context.set_window_bytes_max(
+        context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
     return BUFENLARGE_OK;
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;
@@ -246,7 +261,7 @@ bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, c
   bufenlarge::ProcessName given;
   std::memcpy(&given, name, sizeof given);
   try {
-    const auto number = context->context.add_peer(given.job_key, given.rank, given.card);
+    const auto number = context->context.add_peer(given.job_key, given.rank, given.address);
     if (!number) return BUFENLARGE_ERR_ARGUMENT;
     *peer_p = *number;
     return BUFENLARGE_OK;
@@ -266,10 +281,12 @@ bufenlarge_channel_t* bufenlarge_context_channel(bufenlarge_context_t* context, 
 unsigned bufenlarge_context_progress(bufenlarge_context_t* context) {
   try {
     return context->context.progress();
+  } catch (const std::bad_alloc&) {
+    context->fail(BUFENLARGE_ERR_MEMORY, "memory is exhausted");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "bufenlarge: progress: %s\n", error.what());
-    return 0;
+    context->fail(BUFENLARGE_ERR_FABRIC, error.what());
   }
+  return 0;
 }
 
 int bufenlarge_context_idle(const bufenlarge_context_t* context) { return context->context.idle() ? 1 : 0; }
@@ -283,8 +300,8 @@ bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t* handle, const 
       *bytes_sent_p = handle->context->context.send_to_self(vector, more);
       return BUFENLARGE_OK;
     }
-    if ((flags & BUFENLARGE_AFTER_WRITES) != 0)
-      return translate(handle->channel->send_after_writes(vector, *bytes_sent_p));
+    if ((flags & BUFENLARGE_FENCE) != 0)
+      return translate(handle->channel->send_fenced(vector, *bytes_sent_p));
     const bool corked = (flags & BUFENLARGE_CORK) != 0;
     return translate(handle->channel->send(vector, more, *bytes_sent_p, corked));
   } catch (const std::exception&) {
@@ -297,7 +314,7 @@ void bufenlarge_channel_flush(bufenlarge_channel_t* handle) {
   try {
     if (handle->channel != nullptr) handle->channel->post_staged();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "bufenlarge: flush: %s\n", error.what());
+    handle->channel->fail(Status::kMemoryError, error.what());
   }
 }
 

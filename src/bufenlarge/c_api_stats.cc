@@ -15,7 +15,7 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
   to.enlargements = from.enlargements;
   to.refused = from.refused;
   to.messages = from.messages;
-  to.messages_in_pieces = from.messages_in_pieces;
+  to.messages_fragmented = from.messages_fragmented;
   std::copy(from.bytes_in_phase.begin(), from.bytes_in_phase.end(), to.bytes_in_phase);
   for (const std::uint64_t bytes : from.bytes_in_phase) to.bytes += bytes;
 }
@@ -24,12 +24,12 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
 
 std::string bufenlarge_context::describe(std::uint32_t peer) const {
   const bool own = peer < context.own_size();
-  const void* card = own ? context.card(peer) : context.foreign(peer).card.data();
-  std::string text = "rank " + std::to_string(own ? peer : context.foreign(peer).rank);
+  const void* where_to = own ? context.address(peer) : context.other_job(peer).address.data();
+  std::string text = "rank " + std::to_string(own ? peer : context.other_job(peer).rank);
   if (!own) text += " of another job";
-  if (card == nullptr) return text;
+  if (where_to == nullptr) return text;
   sockaddr_in where;
-  std::memcpy(&where, card, sizeof where);
+  std::memcpy(&where, where_to, sizeof where);
   return text + " at " + bufenlarge::address_text(where);
 }
 
@@ -40,15 +40,15 @@ bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, 
   if (peer >= context.size()) return BUFENLARGE_ERR_ARGUMENT;
   bufenlarge::ProcessName own{};
   if (peer < context.own_size()) {
-    std::memcpy(own.card, context.card(peer), sizeof own.card);
+    std::memcpy(own.address, context.address(peer), sizeof own.address);
     own.job_key = context.core().expected.job_key;
     own.rank = peer;
   } else {
-    const bufenlarge::ForeignPeer& foreign = context.foreign(peer);
-    if (!foreign.named()) return BUFENLARGE_ERR_ARGUMENT;
-    std::memcpy(own.card, foreign.card.data(), sizeof own.card);
-    own.job_key = foreign.job_key;
-    own.rank = foreign.rank;
+    const bufenlarge::OtherJobPeer& other_job = context.other_job(peer);
+    if (!other_job.named()) return BUFENLARGE_ERR_ARGUMENT;
+    std::memcpy(own.address, other_job.address.data(), sizeof own.address);
+    own.job_key = other_job.job_key;
+    own.rank = other_job.rank;
   }
   std::memcpy(name, &own, sizeof own);
   return BUFENLARGE_OK;
@@ -106,8 +106,8 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
   const bufenlarge::RegistrationCounters& users = context->port.user_registrations();
   stats_p->reads = large.reads;
   stats_p->read_bytes = large.read_bytes;
-  stats_p->answered_bytes = large.answered_bytes;
-  stats_p->piece_bytes = large.piece_bytes;
+  stats_p->response_bytes = large.response_bytes;
+  stats_p->fragment_bytes = large.fragment_bytes;
   stats_p->reads_by_immediate = context->port.ends_by_immediate();
   stats_p->reads_by_message = context->port.ends_by_message();
   stats_p->writes = large.writes;

@@ -16,7 +16,7 @@ namespace bufenlarge {
 
 // What bufenlarge_context_name() writes.
 struct ProcessName {
-  std::byte card[BUFENLARGE_CARD_BYTES];
+  std::byte address[BUFENLARGE_ADDRESS_BYTES];
   std::uint64_t job_key;
   std::uint32_t rank;
   std::uint32_t zero;
@@ -46,18 +46,15 @@ struct bufenlarge_context {
   // nullptr when `peer` is out of range.
   bufenlarge_channel* handle(std::uint32_t peer);
 
-  // A threshold of this fabric, unless the user has set one for all large data.
-  [[nodiscard]] std::size_t shared_min(std::size_t (*of_fabric)(const fi_info&)) const {
-    return rendezvous.value_or(of_fabric(port.info()));
-  }
+  // The context cannot go on; the upper layer is told, or the process ends.
+  void fail(bufenlarge_status_t status, const char* message) const;
 
   bufenlarge_context_config_t upper;
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   std::unordered_map<std::uint32_t, bufenlarge_channel> handles;  // of peers talked to
-  const std::optional<std::uint64_t> rendezvous;  // as set
   const std::optional<std::uint64_t> window_memory;  // as set
-  const std::size_t rendezvous_min;
+  const bufenlarge_limits_t limits;
   bool warned = false;
   std::string provider, protocol, interface_name, address;
 };

@@ -19,16 +19,16 @@
     "The largest element that counts as fitting a phase. A number of bytes given alone is that of "   \
     "the first phase; the others then have 100%.")                                                    \
   X(ENLARGEMENT, enlargement, "on", "on or off",                                                      \
-    "off: channels keep their first phase; larger data goes through it in pieces.")                   \
+    "off: channels keep their first phase; larger data goes through it in fragments.")                   \
   X(VECTOR, vector, "partial", "partial or whole",                                                    \
     "What goes when an element does not fit. partial: the elements before it. whole: nothing, the "   \
     "whole vector waits for the larger ring.")                                                        \
   X(PROVIDER, provider, "auto", "auto, tcp or verbs",                                                 \
     "libfabric provider. auto: verbs where there is an RDMA device with an IPv4 address, else tcp.")  \
-  X(ARRIVAL, arrival, "auto", "auto, polled, doorbell or mixed",                                      \
+  X(ARRIVAL, arrival, "auto", "auto, polled, notified or mixed",                                      \
     "How a receiver learns that slots are there. polled: it looks at memory, and at a check where the " \
-    "device may place bytes out of order. doorbell: a completion tells (immediate data; a message after " \
-    "the write on iWARP). mixed: small slots polled, writes with larger ones by doorbell. auto: mixed on " \
+    "device may place bytes out of order. notification: a completion tells (immediate data; a message after " \
+    "the write on iWARP). mixed: small slots polled, writes with larger ones by notification. auto: mixed on " \
     "RoCE, polled on iWARP and tcp.")                                                                 \
   X(RENDEZVOUS, rendezvous, "auto", "auto, off, or 1024 to 1073741824 bytes",                          \
     "The smallest message whose data goes from user memory to user memory without a copy. auto: 65536 "   \

@@ -96,7 +96,7 @@ bool read_provider(Values& values, std::string_view text) {
 
 bool read_arrival(Values& values, std::string_view text) {
   values.arrival = text == "polled"     ? ArrivalChoice::kPolled
-                   : text == "doorbell" ? ArrivalChoice::kDoorbell
+                   : text == "notified" ? ArrivalChoice::kNotified
                    : text == "mixed"    ? ArrivalChoice::kMixed
                                         : ArrivalChoice::kAuto;
   return text == "auto" || values.arrival != ArrivalChoice::kAuto;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results of data-path calls. kAgain is a normal answer with a duty: try again after progress.
+// Results of data-path calls. kAgain is a normal response with a duty: try again after progress.
 #pragma once
 
 namespace bufenlarge {

@@ -15,11 +15,17 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-void ignore_piece(void*, uint32_t, const void*, size_t, unsigned) {}
+void ignore_fragment(void*, uint32_t, const void*, size_t, unsigned) {}
 void ignore_failure(void*, uint32_t, bufenlarge_status_t, const char*) {}
 
 bufenlarge_context_config_t config(const bufenlarge_options_t* options) {
-  return {options, 0, 2, 7, ignore_piece, ignore_failure, nullptr, nullptr, nullptr, nullptr, nullptr};
+  bufenlarge_context_config_t config{};
+  config.options = options;
+  config.size = 2;
+  config.job_key = 7;
+  config.deliver = ignore_fragment;
+  config.failed = ignore_failure;
+  return config;
 }
 
 TEST_CASE("every status has its name", "[c_api]") {
@@ -127,7 +133,7 @@ TEST_CASE("what is NULL may be closed and destroyed", "[c_api]") {
 
 TEST_CASE("a fabric that is not there is a fabric error that says what was tried", "[c_api]") {
   for (const auto& [name, value] : {std::pair("PROVIDER", "verbs"), std::pair("INTERFACE", "nosuch0"),
-                                     std::pair("ARRIVAL", "doorbell"), std::pair("ARRIVAL", "mixed")}) {
+                                     std::pair("ARRIVAL", "notified"), std::pair("ARRIVAL", "mixed")}) {
     const Options options = make_options({{name, value}});
     bufenlarge_context_t* context = nullptr;
     char message[BUFENLARGE_MESSAGE_BYTES] = "";
@@ -138,21 +144,21 @@ TEST_CASE("a fabric that is not there is a fabric error that says what was tried
   }
 }
 
-TEST_CASE("cards must be as many as there are processes", "[c_api]") {
+TEST_CASE("addresses must be as many as there are processes", "[c_api]") {
   Process process({}, 0, 2, 7);
-  const Bytes cards(3 * BUFENLARGE_CARD_BYTES);
-  CHECK(bufenlarge_context_set_cards(process.context(), cards.data(), 1) == BUFENLARGE_ERR_ARGUMENT);
-  CHECK(bufenlarge_context_set_cards(process.context(), cards.data(), 3) == BUFENLARGE_ERR_ARGUMENT);
-  CHECK(bufenlarge_context_set_cards(process.context(), cards.data(), 2) == BUFENLARGE_OK);
+  const Bytes addresses(3 * BUFENLARGE_ADDRESS_BYTES);
+  CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 1) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 3) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 2) == BUFENLARGE_OK);
 }
 
-TEST_CASE("a card is the address that the statistics print", "[c_api]") {
+TEST_CASE("a address is the address that the statistics print", "[c_api]") {
   Process process({}, 0, 2, 7);
   const bufenlarge_context_stats_t stats = process.stats();
   CHECK_THAT(stats.address, Catch::Matchers::StartsWith("127.0.0.1:"));
-  sockaddr_in card;
-  std::memcpy(&card, process.card.data(), sizeof card);
-  CHECK(std::string(stats.address) == "127.0.0.1:" + std::to_string(ntohs(card.sin_port)));
+  sockaddr_in address;
+  std::memcpy(&address, process.address.data(), sizeof address);
+  CHECK(std::string(stats.address) == "127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
 }
 
 TEST_CASE("a channel is the same on each call, and there is none out of range", "[c_api]") {

@@ -83,9 +83,9 @@ TEST_CASE("a write lands where it was told to, small ones copied, large ones wit
     std::memcpy(source.data(), data.data(), bytes);
     const std::size_t offset = ((1 << 20) - bytes) / 2;
     const unsigned before = pair.active.written;
-    const WriteResult result = pair.active.port.write(pair.from, source, source.data(), bytes,
+    const WriteResult result = pair.active.port.write(pair.from, {source, source.data(), bytes,
                                                       target.remote_address() + offset, target.remote_key(),
-                                                       WriteUse::kSlots);
+                                                       WriteUse::kSlots});
     INFO(bytes << " bytes");
     REQUIRE((result == WriteResult::kCopied || result == WriteResult::kPosted));
     if (bytes <= kInlineBytes) CHECK(result == WriteResult::kCopied);
@@ -102,8 +102,8 @@ TEST_CASE("words and slots land, and the completion of data alone is told", "[fa
   const Bytes data = pattern(512);
   std::memcpy(source.data(), data.data(), data.size());
   const auto post = [&](std::size_t offset, WriteUse use) {
-    return pair.active.port.write(pair.from, source, source.data(), data.size(), target.remote_address() + offset,
-                                  target.remote_key(), use);
+    return pair.active.port.write(pair.from, {source, source.data(), data.size(), target.remote_address() + offset,
+                                  target.remote_key(), use});
   };
   REQUIRE(post(0, WriteUse::kWord) == WriteResult::kCopied);
   REQUIRE(post(1024, WriteUse::kSlots) == WriteResult::kCopied);
@@ -135,8 +135,8 @@ TEST_CASE("what more follows waits for it, and nothing else goes between", "[fab
   const Bytes data = pattern(512);
   std::memcpy(source.data(), data.data(), data.size());
   const auto post = [&](std::size_t offset, WriteUse use, std::uint32_t sequence = 0) {
-    return pair.active.port.write(pair.from, source, source.data(), 512, target.remote_address() + offset,
-                                  target.remote_key(), use, sequence);
+    return pair.active.port.write(pair.from, {source, source.data(), 512, target.remote_address() + offset,
+                                  target.remote_key(), use, sequence});
   };
   SECTION("slots") {
     REQUIRE(post(0, WriteUse::kMoreSlots) == WriteResult::kCopied);
@@ -168,7 +168,7 @@ TEST_CASE("data that more follows goes with the last, four at most in one write,
   std::uint32_t sequence = 0;
   for (const std::size_t bytes : {1u, 700u, 60'000u})
     for (std::size_t count = 1; count <= 9; ++count) {
-      INFO(count << " stretches of " << bytes);
+      INFO(count << " ranges of " << bytes);
       for (const auto& target : targets) std::fill_n(target.data(), target.bytes(), std::byte{0});
       pair.active.data_written = 0;
       const std::size_t ended = pair.passive.ends.size();
@@ -177,8 +177,8 @@ TEST_CASE("data that more follows goes with the last, four at most in one write,
       for (std::size_t n = 0; n < count; ++n) {
         const bool last = n + 1 == count;
         const WriteResult result = pair.active.port.write(
-            pair.from, sources[n % 2], sources[n % 2].data() + n, bytes, targets[n % 2].remote_address() + n * 100'000,
-            targets[n % 2].remote_key(), last ? WriteUse::kLastData : WriteUse::kMoreData, last ? sequence : 0);
+            pair.from, {sources[n % 2], sources[n % 2].data() + n, bytes, targets[n % 2].remote_address() + n * 100'000,
+            targets[n % 2].remote_key(), last ? WriteUse::kLastData : WriteUse::kMoreData, last ? sequence : 0});
         CHECK(result == (last || n % 4 == 3 ? WriteResult::kPosted : WriteResult::kHeld));
         posted += result == WriteResult::kPosted;
       }
@@ -198,11 +198,11 @@ TEST_CASE("slots that more follow go with the last, four at most in one write", 
   const Bytes data = pattern(600);
   std::memcpy(source.data(), data.data(), data.size());
   for (std::size_t count = 1; count <= 9; ++count) {
-    INFO(count << " stretches");
+    INFO(count << " ranges");
     std::fill_n(target.data(), target.bytes(), std::byte{0});
     for (std::size_t n = 0; n < count; ++n)
-      REQUIRE(pair.active.port.write(pair.from, source, source.data() + n, 512, target.remote_address() + n * 5000,
-                                     target.remote_key(), n + 1 < count ? WriteUse::kMoreSlots : WriteUse::kSlots) ==
+      REQUIRE(pair.active.port.write(pair.from, {source, source.data() + n, 512, target.remote_address() + n * 5000,
+                                     target.remote_key(), n + 1 < count ? WriteUse::kMoreSlots : WriteUse::kSlots}) ==
               WriteResult::kCopied);
     CHECK(both_poll(pair.active, pair.passive, [&] {
       for (std::size_t n = 0; n < count; ++n)
@@ -226,8 +226,8 @@ TEST_CASE("writes of one link land in the order they were posted in", "[fabric_p
       std::byte* slot = source.data() + (posted % 64) * 4096;
       const std::uint64_t value = posted + 1;
       std::memcpy(slot, &value, sizeof value);
-      if (pair.active.port.write(pair.from, source, slot, 256, target.remote_address(), target.remote_key(),
-                                 WriteUse::kSlots) !=
+      if (pair.active.port.write(pair.from, {source, slot, 256, target.remote_address(), target.remote_key(),
+                                 WriteUse::kSlots}) !=
           WriteResult::kCopied)
         break;
       ++posted;
@@ -250,7 +250,7 @@ TEST_CASE("a write to a region that is gone does not land, not even in one that 
   target = FabricPort::Region();
   target = pair.passive.port.allocate(8192);
   CHECK(target.remote_key() != key);
-  (void)pair.active.port.write(pair.from, source, source.data(), 4096, address, key, WriteUse::kSlots);
+  (void)pair.active.port.write(pair.from, {source, source.data(), 4096, address, key, WriteUse::kSlots});
   // Expect: the connection breaks; the time is enough for the bytes to have come
   REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.active.lost.empty() || !pair.passive.lost.empty(); }));
   (void)comes_true([] { return false; }, [&] { pair.active.poll(), pair.passive.poll(); }, std::chrono::milliseconds(100));
@@ -282,8 +282,8 @@ TEST_CASE("a closed link tells nothing more, not even its completions", "[fabric
   const FabricPort::Region target = pair.passive.port.allocate(1 << 20);
   const FabricPort::Region source = pair.active.port.allocate(1 << 20);
   for (int i = 0; i < 8; ++i)
-    CHECK(pair.active.port.write(pair.from, source, source.data(), 1 << 17, target.remote_address(),
-                                 target.remote_key(), WriteUse::kData) == WriteResult::kPosted);
+    CHECK(pair.active.port.write(pair.from, {source, source.data(), 1 << 17, target.remote_address(),
+                                 target.remote_key(), WriteUse::kData}) == WriteResult::kPosted);
   const unsigned before = pair.active.data_written;
   pair.from = FabricPort::Link();
   REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.passive.lost.empty(); }));
@@ -295,7 +295,7 @@ TEST_CASE("writing on no link fails", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region source = pair.active.port.allocate(4096);
   FabricPort::Link none;
-  CHECK(pair.active.port.write(none, source, source.data(), 8, 0, 1, WriteUse::kSlots) == WriteResult::kFailed);
+  CHECK(pair.active.port.write(none, {source, source.data(), 8, 0, 1, WriteUse::kSlots}) == WriteResult::kFailed);
 }
 
 TEST_CASE("a hundred connections of one port come and go, and nothing is left registered", "[fabric_port]") {

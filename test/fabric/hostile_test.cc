@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Strangers, other versions and other geometries over the wire: forged with a FabricPort and with a
+// Unauthorized callers, other versions and other geometries over the wire: forged with a FabricPort and with a
 // plain socket. The listener goes on, and the job's own processes are not harmed.
 #include <catch2/catch.hpp>
 
@@ -45,10 +45,10 @@ struct Forged {
   Process victim{{}, 0, 2, kKey};
   PortSide forger;
   Forged() {
-    Bytes cards = victim.card;
+    Bytes addresses = victim.address;
     const auto* own = reinterpret_cast<const std::byte*>(&forger.port.address());
-    cards.insert(cards.end(), own, own + BUFENLARGE_CARD_BYTES);
-    REQUIRE(bufenlarge_context_set_cards(victim.context(), cards.data(), 2) == BUFENLARGE_OK);
+    addresses.insert(addresses.end(), own, own + BUFENLARGE_ADDRESS_BYTES);
+    REQUIRE(bufenlarge_context_set_addresses(victim.context(), addresses.data(), 2) == BUFENLARGE_OK);
   }
   template <class Done>
   bool until(Done done) {
@@ -57,16 +57,16 @@ struct Forged {
       forger.poll();
     });
   }
-  // Asks the victim for a connection; what it answers.
-  struct Answer {
+  // Asks the victim for a connection; what it responses.
+  struct Response {
     bool accepted;
     Bytes reject;
   };
-  Answer ask(const Bytes& data) {
+  Response ask(const Bytes& data) {
     const std::size_t before = forger.connected.size() + forger.rejected.size() + forger.lost.size();
     const std::size_t rejected = forger.rejected.size(), connected = forger.connected.size();
     sockaddr_in to;
-    std::memcpy(&to, victim.card.data(), sizeof to);
+    std::memcpy(&to, victim.address.data(), sizeof to);
     link = forger.port.open(&to, data, &forger);
     REQUIRE(link);
     REQUIRE(until([&] { return forger.connected.size() + forger.rejected.size() + forger.lost.size() > before; }));
@@ -88,9 +88,9 @@ TEST_CASE("another wire version is refused, and both sides learn both versions",
   Forged forged;
   Hello hello = right_hello();
   hello.version = 9;
-  const auto answer = forged.ask(bytes_of(hello));
-  CHECK_FALSE(answer.accepted);
-  const auto reject = decode_reject(answer.reject);
+  const auto response = forged.ask(bytes_of(hello));
+  CHECK_FALSE(response.accepted);
+  const auto reject = decode_reject(response.reject);
   REQUIRE(reject);
   CHECK(reject->reason == static_cast<std::uint8_t>(RejectReason::kVersion));
   CHECK(reject->version == kWireVersion);
@@ -104,9 +104,9 @@ TEST_CASE("another geometry is refused, and both sides learn both values", "[hos
   Forged forged;
   Hello hello = right_hello();
   hello.slots = 24;
-  const auto answer = forged.ask(bytes_of(hello));
-  CHECK_FALSE(answer.accepted);
-  const auto reject = decode_reject(answer.reject);
+  const auto response = forged.ask(bytes_of(hello));
+  CHECK_FALSE(response.accepted);
+  const auto reject = decode_reject(response.reject);
   REQUIRE(reject);
   CHECK(reject->reason == static_cast<std::uint8_t>(RejectReason::kGeometry));
   CHECK(reject->slots == 16);
@@ -133,9 +133,9 @@ TEST_CASE("a wrong job key is refused without a word, and counted", "[hostile]")
   for (std::uint32_t n = 1; n <= 20; ++n) {
     Hello hello = right_hello();
     hello.job_key += n;
-    const auto answer = forged.ask(bytes_of(hello));
-    CHECK_FALSE(answer.accepted);
-    CHECK(answer.reject.empty());
+    const auto response = forged.ask(bytes_of(hello));
+    CHECK_FALSE(response.accepted);
+    CHECK(response.reject.empty());
   }
   CHECK(forged.victim.stats().connects_refused == 20);
   CHECK(forged.victim.failures.empty());
@@ -145,9 +145,9 @@ TEST_CASE("a wrong job key is refused without a word, and counted", "[hostile]")
 TEST_CASE("private data that is no hello is refused without a word, and counted", "[hostile]") {
   Forged forged;
   for (std::uint32_t n = 1; n <= 30; ++n) {
-    const auto answer = forged.ask(n % 3 == 0 ? Bytes(n) : pattern(1 + n * 8, n));
-    CHECK_FALSE(answer.accepted);
-    CHECK(answer.reject.empty());
+    const auto response = forged.ask(n % 3 == 0 ? Bytes(n) : pattern(1 + n * 8, n));
+    CHECK_FALSE(response.accepted);
+    CHECK(response.reject.empty());
   }
   CHECK(forged.victim.stats().connects_refused == 30);
   CHECK(forged.ask(bytes_of(right_hello())).accepted);
@@ -158,14 +158,14 @@ TEST_CASE("a rank of nobody, or of the process itself, is refused without a word
   for (const std::uint32_t rank : {0u, 2u, UINT32_MAX}) {
     Hello hello = right_hello();
     hello.rank = rank;
-    const auto answer = forged.ask(bytes_of(hello));
-    CHECK_FALSE(answer.accepted);
-    CHECK(answer.reject.empty());
+    const auto response = forged.ask(bytes_of(hello));
+    CHECK_FALSE(response.accepted);
+    CHECK(response.reject.empty());
   }
   CHECK(forged.victim.stats().connects_refused == 3);
 }
 
-TEST_CASE("a stranger that answers the own attempt gets no data", "[hostile]") {
+TEST_CASE("a unauthorized that responses the own attempt gets no data", "[hostile]") {
   for (const bool wrong_key : {true, false}) {
     Forged forged;
     CHECK(forged.victim.send(1, Vector({8}).all()) == 0);
@@ -191,8 +191,8 @@ TEST_CASE("a peer that writes what breaks the wire's rules loses its channel, an
   const FabricPort::Region source = forged.forger.port.allocate(512);
   auto* trailer = reinterpret_cast<SlotTrailer*>(source.data() + 512 - sizeof(SlotTrailer));
   *trailer = SlotTrailer{0, 0, 0xffffffff, 77, 0, 99, commit_word(0, 0)};
-  REQUIRE(forged.forger.port.write(forged.link, source, source.data(), 512, told.ring_address, told.ring_key,
-                                   WriteUse::kSlots) ==
+  REQUIRE(forged.forger.port.write(forged.link, {source, source.data(), 512, told.ring_address, told.ring_key,
+                                   WriteUse::kSlots}) ==
           WriteResult::kCopied);
   REQUIRE(forged.until([&] { return !forged.victim.failures.empty(); }));
   CHECK(forged.victim.failures[0].status == BUFENLARGE_ERR_PROTOCOL);
@@ -204,9 +204,9 @@ TEST_CASE("a peer that writes what breaks the wire's rules loses its channel, an
 
 class Socket {
  public:
-  explicit Socket(const Bytes& card) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit Socket(const Bytes& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in to;
-    std::memcpy(&to, card.data(), sizeof to);
+    std::memcpy(&to, address.data(), sizeof to);
     REQUIRE(connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
   }
   Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -226,7 +226,7 @@ TEST_CASE("random bytes to the listening port do not keep the job from running",
   job.send(0, 1, Vector({100}));
   std::vector<Socket> sockets;
   for (std::uint32_t n = 0; n < 30; ++n) {
-    Socket socket(job[0].card);
+    Socket socket(job[0].address);
     if (n % 3 != 0) socket.say(pattern(1 + n * 40, n));
     if (n % 2 == 0) sockets.push_back(std::move(socket));  // the others hang up at once
     job.rounds(20);
@@ -246,7 +246,7 @@ TEST_CASE("the listener still takes the job's own processes after random bytes",
   {
     std::vector<Socket> sockets;
     for (std::uint32_t n = 0; n < 10; ++n) {
-      sockets.emplace_back(job[0].card);
+      sockets.emplace_back(job[0].address);
       sockets.back().say(pattern(500, n));
     }
     job.rounds(200);

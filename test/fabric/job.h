@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A job of several processes in one: contexts of the C interface on the loopback interface, all driven
-// by the calling thread, with an upper layer that joins pieces to messages and retries what was not
+// by the calling thread, with an upper layer that joins fragments to messages and retries what was not
 // taken.
 #pragma once
 
@@ -50,7 +50,7 @@ class Process {
     std::string text;
   };
 
-  // The end of a read or of an exposure.
+  // The end of a read or of an source.
   struct End {
     std::uint32_t peer;
     void* cookie;
@@ -59,15 +59,25 @@ class Process {
 
   Process(const KnobTexts& knobs, std::uint32_t rank_in, std::uint32_t size, std::uint64_t job_key) : rank(rank_in) {
     const Options options = make_options(knobs);
-    const bufenlarge_context_config_t config{options.get(), rank, size, job_key, &deliver, &failed, this,
-                                             &read_done,    &piece, &release, &warn};
+    bufenlarge_context_config_t config{};
+    config.options = options.get();
+    config.rank = rank;
+    config.size = size;
+    config.job_key = job_key;
+    config.deliver = &deliver;
+    config.failed = &failed;
+    config.user = this;
+    config.read_done = &read_done;
+    config.fragment = &fragment;
+    config.source_released = &release;
+    config.warn = &warn;
     char message[BUFENLARGE_MESSAGE_BYTES] = "";
     bufenlarge_context_t* opened = nullptr;
     const auto status = bufenlarge_context_open(&config, &opened, message, sizeof message);
     INFO(message);
     REQUIRE(status == BUFENLARGE_OK);
     context_.reset(opened);
-    bufenlarge_context_card(opened, card.data());
+    bufenlarge_context_address(opened, address.data());
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -96,7 +106,7 @@ class Process {
   }
 
   const std::uint32_t rank;
-  Bytes card = Bytes(BUFENLARGE_CARD_BYTES);
+  Bytes address = Bytes(BUFENLARGE_ADDRESS_BYTES);
   std::map<std::uint32_t, std::vector<Bytes>> messages;  // whole ones, by peer
   std::vector<Failure> failures;
   std::vector<std::string> warnings;
@@ -127,7 +137,7 @@ class Process {
   static void release(void* user, uint32_t peer, void* cookie, bufenlarge_status_t status) {
     static_cast<Process*>(user)->releases.push_back({peer, cookie, status});
   }
-  static void piece(void* user, uint32_t, void* cookie, const void* data, size_t bytes) {
+  static void fragment(void* user, uint32_t, void* cookie, const void* data, size_t bytes) {
     Bytes& all = static_cast<Process*>(user)->handed_up[cookie];
     const auto* from = static_cast<const std::byte*>(data);
     all.insert(all.end(), from, from + bytes);
@@ -138,10 +148,10 @@ class Process {
 };
 
 inline void exchange_cards(const std::vector<std::unique_ptr<Process>>& processes) {
-  Bytes cards;
-  for (const auto& process : processes) cards.insert(cards.end(), process->card.begin(), process->card.end());
+  Bytes addresses;
+  for (const auto& process : processes) addresses.insert(addresses.end(), process->address.begin(), process->address.end());
   for (const auto& process : processes)
-    REQUIRE(bufenlarge_context_set_cards(process->context(), cards.data(), processes.size()) == BUFENLARGE_OK);
+    REQUIRE(bufenlarge_context_set_addresses(process->context(), addresses.data(), processes.size()) == BUFENLARGE_OK);
 }
 
 class Job {

@@ -13,9 +13,9 @@ namespace {
 using Catch::Matchers::Contains;
 using Clock = std::chrono::steady_clock;
 
-void add_card(Bytes& cards, const sockaddr_in& address) {
+void add_address(Bytes& addresses, const sockaddr_in& address) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&address);
-  cards.insert(cards.end(), bytes, bytes + BUFENLARGE_CARD_BYTES);
+  addresses.insert(addresses.end(), bytes, bytes + BUFENLARGE_ADDRESS_BYTES);
 }
 
 sockaddr_in nobodys_address() {
@@ -25,9 +25,9 @@ sockaddr_in nobodys_address() {
 
 TEST_CASE("a port that nobody listens on: a clear error after the connect time limit", "[loss][connect]") {
   Process process({{"CONNECT_TIMEOUT", "200ms"}}, 0, 2, 7);
-  Bytes cards = process.card;
-  add_card(cards, nobodys_address());
-  REQUIRE(bufenlarge_context_set_cards(process.context(), cards.data(), 2) == BUFENLARGE_OK);
+  Bytes addresses = process.address;
+  add_address(addresses, nobodys_address());
+  REQUIRE(bufenlarge_context_set_addresses(process.context(), addresses.data(), 2) == BUFENLARGE_OK);
   const auto begin = Clock::now();
   CHECK(process.send(1, Vector({8}).all()) == 0);
   CHECK(process.last_status == BUFENLARGE_OK);
@@ -47,7 +47,7 @@ TEST_CASE("a port that nobody listens on: a clear error after the connect time l
   CHECK(process.failures.size() == 1);
 }
 
-TEST_CASE("a peer that is slow to answer is waited for beyond the time limit: it may be computing", "[loss][connect]") {
+TEST_CASE("a peer that is slow to response is waited for beyond the time limit: it may be computing", "[loss][connect]") {
   Job job(2, {{"CONNECT_TIMEOUT", "50ms"}});
   CHECK(job[0].send(1, Vector({8}).all()) == 0);
   const auto end = Clock::now() + std::chrono::milliseconds(300);

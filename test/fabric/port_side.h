@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A FabricPort on the loopback interface whose events are written down; links and requests are the
-// test's to answer.
+// test's to response.
 #pragma once
 
 #include <cstring>
@@ -27,7 +27,7 @@ class PortSide {
 
   // ---- events, as FabricPort calls them; `user` is not looked at: one link at a time
   void on_written(void*) { ++written; }
-  void on_doorbell(void*) { ++doorbells; }
+  void on_notification(void*) { ++notifications; }
   void on_data_written(void*) { ++data_written; }
   void on_read_done(void*, std::uint32_t sequence) { ends.push_back(sequence); }
   void on_lost(void*, std::string_view why) { lost.emplace_back(why); }
@@ -52,7 +52,7 @@ class PortSide {
 
   FabricPort port;
   unsigned written = 0;
-  unsigned doorbells = 0;
+  unsigned notifications = 0;
   unsigned data_written = 0;
   std::vector<std::uint32_t> ends;
   std::vector<std::string> lost;
@@ -74,12 +74,12 @@ bool both_poll(PortSide& one, PortSide& two, Done done) {
 struct Connected {
   PortSide active, passive;
   FabricPort::Link from, to;
-  explicit Connected(const Bytes& ask = pattern(52, 1), const Bytes& answer = pattern(52, 2)) {
+  explicit Connected(const Bytes& ask = pattern(52, 1), const Bytes& response = pattern(52, 2)) {
     from = active.open(passive, ask);
     REQUIRE(from);
     REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
     CHECK(passive.requests.front().data == ask);
-    to = passive.accept(answer);
+    to = passive.accept(response);
     REQUIRE(to);
     REQUIRE(both_poll(active, passive, [&] { return !active.connected.empty() && !passive.connected.empty(); }));
   }

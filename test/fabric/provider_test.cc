@@ -85,18 +85,18 @@ TEST_CASE("on tcp slots are polled for, whether it is asked for or not", "[provi
   }
 }
 
-TEST_CASE("doorbells on tcp are refused with what is allowed", "[provider][arrival]") {
+TEST_CASE("notifications on tcp are refused with what is allowed", "[provider][arrival]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   for (const auto& [choice, name] :
-       {std::pair(ArrivalChoice::kDoorbell, "doorbell"), std::pair(ArrivalChoice::kMixed, "mixed")}) {
+       {std::pair(ArrivalChoice::kNotified, "notified"), std::pair(ArrivalChoice::kMixed, "mixed")}) {
     CHECK_THAT(arrival_refusal(*info, choice),
                StartsWith("MPIR_CVAR_BUFENLARGE_ARRIVAL='" + std::string(name) + "':") && Contains("tcp") &&
                    Contains("auto or polled"));
   }
 }
 
-TEST_CASE("a port on tcp with doorbells is not opened", "[provider][arrival]") {
-  for (const ArrivalChoice choice : {ArrivalChoice::kDoorbell, ArrivalChoice::kMixed}) {
+TEST_CASE("a port on tcp with notifications is not opened", "[provider][arrival]") {
+  for (const ArrivalChoice choice : {ArrivalChoice::kNotified, ArrivalChoice::kMixed}) {
     ProviderRequest request{ProviderChoice::kTcp, "lo"};
     request.arrival = choice;
     CHECK_THROWS_AS(FabricPort(request), FabricError);
@@ -111,23 +111,23 @@ TEST_CASE("auto is mixed where writes carry immediate data, and polled where the
           (protocol == FI_PROTO_IWARP ? Arrival::kChecked : Arrival::kMixed));
     CHECK(choose_arrival(*info, ArrivalChoice::kMixed).arrival == Arrival::kMixed);
     CHECK(choose_arrival(*info, ArrivalChoice::kPolled).arrival == Arrival::kChecked);
-    CHECK(choose_arrival(*info, ArrivalChoice::kDoorbell).arrival == Arrival::kDoorbell);
+    CHECK(choose_arrival(*info, ArrivalChoice::kNotified).arrival == Arrival::kNotified);
   }
 }
 
 TEST_CASE("the name of an arrival is that of the knob's value", "[provider][arrival]") {
   CHECK(std::string(arrival_name(Arrival::kInOrder)) == "polled");
   CHECK(std::string(arrival_name(Arrival::kChecked)) == "polled");
-  CHECK(std::string(arrival_name(Arrival::kDoorbell)) == "doorbell");
+  CHECK(std::string(arrival_name(Arrival::kNotified)) == "notified");
   CHECK(std::string(arrival_name(Arrival::kMixed)) == "mixed");
 }
 
-TEST_CASE("the reason tells how a doorbell is rung", "[provider][arrival]") {
+TEST_CASE("the reason tells how a notification is notified", "[provider][arrival]") {
   const InfoPtr with_data = verbs_offer(FI_PROTO_RDMA_CM_IB_RC, 4);
   const InfoPtr without = verbs_offer(FI_PROTO_IWARP, 0);
   CHECK(has_immediate_data(*with_data));
   CHECK_FALSE(has_immediate_data(*without));
-  for (const ArrivalChoice choice : {ArrivalChoice::kAuto, ArrivalChoice::kMixed, ArrivalChoice::kDoorbell}) {
+  for (const ArrivalChoice choice : {ArrivalChoice::kAuto, ArrivalChoice::kMixed, ArrivalChoice::kNotified}) {
     CHECK_THAT(choose_arrival(*with_data, choice).why, Contains("immediate data") && !Contains("a message after"));
     CHECK_THAT(choose_arrival(*without, choice).why,
                Contains(choice == ArrivalChoice::kAuto ? "a check in each slot" : "a message after the write"));
@@ -145,14 +145,14 @@ TEST_CASE("libfabric's registration cache is off, unless the user has set it", "
 
 TEST_CASE("window memory is bounded where it is pinned: half of the machine's, shared", "[provider]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
-  CHECK(shared_bytes_max(*info, 4) == ~std::uint64_t{0});
+  CHECK(window_bytes_max(*info, 4) == ~std::uint64_t{0});
   info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;
   const auto half = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
-  CHECK(shared_bytes_max(*info, 1) == half);
-  CHECK(shared_bytes_max(*info, 0) == half);
-  CHECK(shared_bytes_max(*info, 4) == half / 4);
+  CHECK(window_bytes_max(*info, 1) == half);
+  CHECK(window_bytes_max(*info, 0) == half);
+  CHECK(window_bytes_max(*info, 4) == half / 4);
   info->ep_attr->protocol = FI_PROTO_IWARP;
-  CHECK(shared_bytes_max(*info, 2) == half / 2);
+  CHECK(window_bytes_max(*info, 2) == half / 2);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Large data over the tcp provider, by the C interface: what one process exposes others read.
+// Large data over the tcp provider, by the C interface: what one process advertises others read.
 #include <catch2/catch.hpp>
 
 #include <memory>
@@ -18,9 +18,9 @@ Sizes cut(std::size_t bytes, std::size_t parts) {
   return sizes;
 }
 
-std::uint32_t expose(Process& source, std::uint32_t to, const Vector& memory, const void* cookie) {
+std::uint32_t advertise(Process& source, std::uint32_t to, const Vector& memory, const void* cookie) {
   std::uint32_t name = 0;
-  REQUIRE(bufenlarge_channel_expose(source.channel(to), memory.all().data(), static_cast<int>(memory.all().size()),
+  REQUIRE(bufenlarge_channel_advertise(source.channel(to), memory.all().data(), static_cast<int>(memory.all().size()),
                                     const_cast<void*>(cookie), &name) == BUFENLARGE_OK);
   REQUIRE(name != 0);
   return name;
@@ -51,7 +51,7 @@ TEST_CASE("1 byte to 32 MiB are read from user memory to user memory", "[read][t
       INFO(bytes << " bytes in " << parts << " parts");
       const Vector source(cut(bytes, parts), static_cast<std::uint32_t>(bytes));
       Vector destination(cut(bytes, parts == 3 ? 1 : parts), 99);
-      REQUIRE(read(job[1], 0, expose(job[0], 1, source, &source), 0, destination) == BUFENLARGE_OK);
+      REQUIRE(read(job[1], 0, advertise(job[0], 1, source, &source), 0, destination) == BUFENLARGE_OK);
       total += bytes;
       ++count;
       CHECK(job[1].reads.size() == count - 1);
@@ -69,9 +69,9 @@ TEST_CASE("1 byte to 32 MiB are read from user memory to user memory", "[read][t
   CHECK(reader.reads_by_immediate >= count);
   CHECK(reader.reads_by_message == 0);
   CHECK(reader.user_registrations == count);
-  CHECK(reader.piece_bytes == 0);
-  CHECK(source.answered_bytes == total);
-  CHECK(source.piece_bytes == 0);
+  CHECK(reader.fragment_bytes == 0);
+  CHECK(source.response_bytes == total);
+  CHECK(source.fragment_bytes == 0);
   CHECK(source.user_registrations == count);
   CHECK(source.user_bytes_max >= 32u << 20);
   CHECK(source.user_refused == 0);
@@ -81,15 +81,15 @@ TEST_CASE("1 byte to 32 MiB are read from user memory to user memory", "[read][t
 TEST_CASE("without a destination the data is handed up, and is in no user's memory", "[read][tcp]") {
   Job job(2);
   const Vector source(cut(300'001, 7), 4);
-  const std::uint32_t name = expose(job[0], 1, source, nullptr);
+  const std::uint32_t name = advertise(job[0], 1, source, nullptr);
   int cookie = 0;
   REQUIRE(bufenlarge_channel_read(job[1].channel(0), name, 1, nullptr, 0, 300'000, BUFENLARGE_READ_LAST, &cookie) ==
           BUFENLARGE_OK);
   REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[0].releases.size() == 1; }));
   CHECK((job[1].handed_up[&cookie] == Bytes(source.bytes().begin() + 1, source.bytes().end())));
-  CHECK(job[1].stats().piece_bytes == 300'000);
-  CHECK(job[0].stats().piece_bytes == 300'000);
-  CHECK(job[0].stats().answered_bytes == 0);
+  CHECK(job[1].stats().fragment_bytes == 300'000);
+  CHECK(job[0].stats().fragment_bytes == 300'000);
+  CHECK(job[0].stats().response_bytes == 0);
   CHECK(job[1].stats().user_registrations == 0);
   check_nothing_left(job, 2);
 }
@@ -104,7 +104,7 @@ TEST_CASE("more separate segments than are worth registering go through the ring
     destination.push_back({to.data() + n * 8192, 100});
   }
   std::uint32_t name = 0;
-  REQUIRE(bufenlarge_channel_expose(job[0].channel(1), source.data(), 100, nullptr, &name) == BUFENLARGE_OK);
+  REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), source.data(), 100, nullptr, &name) == BUFENLARGE_OK);
   REQUIRE(bufenlarge_channel_read(job[1].channel(0), name, 0, destination.data(), 100, 10'000, BUFENLARGE_READ_LAST,
                                   nullptr) == BUFENLARGE_OK);
   REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[0].releases.size() == 1; }));
@@ -113,7 +113,7 @@ TEST_CASE("more separate segments than are worth registering go through the ring
   CHECK(same);
   CHECK(job[1].stats().user_refused == 1);
   CHECK(job[0].stats().user_refused == 0);  // it was not asked to write
-  CHECK(job[1].stats().piece_bytes == 10'000);
+  CHECK(job[1].stats().fragment_bytes == 10'000);
   check_nothing_left(job, 2);
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("many reads are in flight both ways, among messages, of several peers"
     const std::size_t bytes = 200 + random() % 300'000;
     from.push_back(std::make_unique<Vector>(cut(bytes, 1 + n % 5), n));
     to.push_back(std::make_unique<Vector>(cut(bytes, 1 + n % 4), 1000));
-    REQUIRE(read(job[reader], source, expose(job[source], reader, *from.back(), nullptr), 0, *to.back()) == BUFENLARGE_OK);
+    REQUIRE(read(job[reader], source, advertise(job[source], reader, *from.back(), nullptr), 0, *to.back()) == BUFENLARGE_OK);
     if (n % 10 == 0) job.send(reader, source, Vector({50 + n * 20}, n));
   }
   REQUIRE(job.until([&] {
@@ -148,9 +148,9 @@ TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read
     for (std::uint32_t rank : {0u, 2u}) job.send(1, rank, Vector({8}));
     const Vector lost_source({24u << 20}, 1), source({3'000'000}, 2), mine({24u << 20}, 3);
     Vector lost({24u << 20}, 4), kept({3'000'000}, 5), theirs({24u << 20}, 6);
-    REQUIRE(read(job[1], 0, expose(job[0], 1, lost_source, nullptr), 0, lost) == BUFENLARGE_OK);
-    REQUIRE(read(job[1], 2, expose(job[2], 1, source, nullptr), 0, kept) == BUFENLARGE_OK);
-    REQUIRE(read(job[0], 1, expose(job[1], 0, mine, nullptr), 0, theirs) == BUFENLARGE_OK);
+    REQUIRE(read(job[1], 0, advertise(job[0], 1, lost_source, nullptr), 0, lost) == BUFENLARGE_OK);
+    REQUIRE(read(job[1], 2, advertise(job[2], 1, source, nullptr), 0, kept) == BUFENLARGE_OK);
+    REQUIRE(read(job[0], 1, advertise(job[1], 0, mine, nullptr), 0, theirs) == BUFENLARGE_OK);
     job.rounds(rounds);
     job[0].close();
     REQUIRE(job.until([&] { return job[1].reads.size() == 2 && job[1].releases.size() == 1 && !job[1].failures.empty(); }));
@@ -166,17 +166,17 @@ TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read
     CHECK(job[1].stats().user_bytes == 0);
     CHECK(job[1].failures.size() == 1);
     std::uint32_t name = 0;
-    CHECK(bufenlarge_channel_expose(job[1].channel(0), mine.all().data(), 1, nullptr, &name) != BUFENLARGE_OK);
+    CHECK(bufenlarge_channel_advertise(job[1].channel(0), mine.all().data(), 1, nullptr, &name) != BUFENLARGE_OK);
     CHECK(read(job[1], 0, 77, 0, theirs) != BUFENLARGE_OK);
   }
 }
 
-TEST_CASE("who asks for what is not exposed loses his channel, and only that", "[read][tcp][hostile]") {
+TEST_CASE("who asks for what is not advertised loses his channel, and only that", "[read][tcp][hostile]") {
   Job job(3);
   const Vector source({5000}, 1), other({5000}, 2);
   Vector destination({5000}, 3), kept({5000}, 4);
-  const std::uint32_t name = expose(job[0], 1, source, nullptr);
-  const std::uint32_t others = expose(job[0], 2, other, nullptr);
+  const std::uint32_t name = advertise(job[0], 1, source, nullptr);
+  const std::uint32_t others = advertise(job[0], 2, other, nullptr);
   SECTION("an unknown name") { REQUIRE(read(job[1], 0, name + 5, 0, destination) == BUFENLARGE_OK); }
   SECTION("another peer's name") { REQUIRE(read(job[1], 0, others, 0, destination) == BUFENLARGE_OK); }
   SECTION("beyond the end") { REQUIRE(read(job[1], 0, name, 1, destination) == BUFENLARGE_OK); }
@@ -190,11 +190,11 @@ TEST_CASE("who asks for what is not exposed loses his channel, and only that", "
   CHECK(job[0].failures.size() == 1);
 }
 
-TEST_CASE("a process reads what it exposed to itself", "[read][c_api]") {
+TEST_CASE("a process reads what it advertised to itself", "[read][c_api]") {
   Job job(2);
   const Vector source({100, 70'000, 5}, 4);
   Vector destination({70'105}, 9), part({10}, 9);
-  const std::uint32_t name = expose(job[0], 0, source, &source);
+  const std::uint32_t name = advertise(job[0], 0, source, &source);
   REQUIRE(read(job[0], 0, name, 95, part, 0) == BUFENLARGE_OK);
   REQUIRE(read(job[0], 0, name, 0, destination) == BUFENLARGE_OK);
   CHECK(job[0].reads.empty());
@@ -210,9 +210,9 @@ TEST_CASE("a process reads what it exposed to itself", "[read][c_api]") {
 TEST_CASE("what is shared is read by every peer, until it is not", "[read][tcp][R1]") {
   Job job(3);
   Bytes memory = pattern(300'000, 8);
-  bufenlarge_shared_t shared;
-  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
-  const std::uint32_t name = shared.exposure;
+  bufenlarge_window_t shared;
+  REQUIRE(bufenlarge_context_register_window(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
+  const std::uint32_t name = shared.source;
   CHECK(job[0].stats().user_bytes == memory.size());
   Vector one({300'000}, 1), two({1000}, 2);
   REQUIRE(read(job[1], 0, name, 0, one, 0) == BUFENLARGE_OK);
@@ -221,7 +221,7 @@ TEST_CASE("what is shared is read by every peer, until it is not", "[read][tcp][
   CHECK((one.bytes() == memory));
   CHECK(std::memcmp(two.bytes().data(), memory.data() + 299'000, 1000) == 0);
   job.settle();
-  bufenlarge_context_unshare(job[0].context(), name);
+  bufenlarge_context_deregister_window(job[0].context(), name);
   CHECK(job[0].stats().user_bytes == 0);
   CHECK(job[0].releases.empty());
   REQUIRE(read(job[1], 0, name, 0, one, 0) == BUFENLARGE_OK);  // breaks the protocol
@@ -232,9 +232,9 @@ TEST_CASE("what is shared is read by every peer, until it is not", "[read][tcp][
 TEST_CASE("a peer that releases what is shared is refused", "[read][tcp][hostile]") {
   Job job(2);
   Bytes memory = pattern(1000, 8);
-  bufenlarge_shared_t shared;
-  REQUIRE(bufenlarge_context_share(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
-  const std::uint32_t name = shared.exposure;
+  bufenlarge_window_t shared;
+  REQUIRE(bufenlarge_context_register_window(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
+  const std::uint32_t name = shared.source;
   Vector one({1000}, 1);
   REQUIRE(read(job[1], 0, name, 0, one, BUFENLARGE_READ_LAST) == BUFENLARGE_OK);
   REQUIRE(job.until([&] { return !job[0].failures.empty(); }));

@@ -109,9 +109,12 @@ TEST_CASE("contexts may be opened and closed by several threads at once", "[thre
       for (int i = 0; i < 5; ++i) {
         bufenlarge_options_t* options = bufenlarge_options_create();
         if (bufenlarge_options_set(options, "INTERFACE", "lo", nullptr, 0) != BUFENLARGE_OK) ++wrong;
-        const bufenlarge_context_config_t config{options, 0, 1, 5, [](void*, uint32_t, const void*, size_t, unsigned) {},
-                                                 [](void*, uint32_t, bufenlarge_status_t, const char*) {}, nullptr,
-                                                 nullptr, nullptr, nullptr, nullptr};
+        bufenlarge_context_config_t config{};
+        config.options = options;
+        config.size = 1;
+        config.job_key = 5;
+        config.deliver = [](void*, uint32_t, const void*, size_t, unsigned) {};
+        config.failed = [](void*, uint32_t, bufenlarge_status_t, const char*) {};
         bufenlarge_context_t* context = nullptr;
         if (bufenlarge_context_open(&config, &context, nullptr, 0) != BUFENLARGE_OK) ++wrong;
         bufenlarge_options_destroy(options);

@@ -91,14 +91,14 @@ TEST_CASE("memory that the system refuses is told once, with what was asked for,
   }
 }
 
-TEST_CASE("a message of megabytes goes in pieces, in order", "[traffic][E13]") {
+TEST_CASE("a message of megabytes goes in fragments, in order", "[traffic][E13]") {
   for (const char* phases : {"512,8192", "100,1000", "2000,200000"}) {
     Job job(2, {{"PHASES", phases}});
     INFO(phases);
     job.send(0, 1, Vector({3'000'000, 17}));
     job.send(1, 0, Vector({8}));
     job.settle();
-    CHECK(job[0].stats(1).send.messages_in_pieces == 1);
+    CHECK(job[0].stats(1).send.messages_fragmented == 1);
     CHECK(job[0].stats(1).send.bytes == 3'000'017);
   }
 }

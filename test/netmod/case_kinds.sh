@@ -102,9 +102,9 @@ case_growth() {
 # shellcheck disable=SC2016 # a jq program
 copyless_program='
     .totals as $totals | $totals.large as $large |
-    ($totals.bytes + $large.piece_bytes) as $copied |
+    ($totals.bytes + $large.fragment_bytes) as $copied |
     if $large.read_bytes != $bytes then "\($large.read_bytes) bytes were read, expected \($bytes)"
-    elif $large.answered_bytes != $bytes then "\($large.answered_bytes) bytes were answered, expected \($bytes)"
+    elif $large.response_bytes != $bytes then "\($large.response_bytes) bytes were answered, expected \($bytes)"
     elif $large.reads != 1 then "\($large.reads) reads, expected 1"
     elif $large.ends_by_immediate + $large.ends_by_message < 1 then "no end of a read was counted"
     elif $copied >= $bytes / 1000 then "\($copied) bytes were copied for a message of \($bytes)"
@@ -115,7 +115,7 @@ case_copyless() {
     local setting bytes
     read -r setting bytes <<<"$4"
     judge_summary "$work/log/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals | "\(.bytes + .large.piece_bytes) bytes through rings, \(.large.read_bytes) without a copy"' \
+        '.totals | "\(.bytes + .large.fragment_bytes) bytes through rings, \(.large.read_bytes) without a copy"' \
         --argjson bytes "$bytes" "$copyless_program"
 }
 

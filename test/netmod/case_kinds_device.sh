@@ -40,9 +40,9 @@ ways_program='
     if $large.reads == 0 or $large.read_bytes == 0 then "nothing was read without a copy"
     elif $large[$used] == 0 then "\($used): expected more than 0"
     elif $large[$unused] != 0 then "\($unused): expected 0, got \($large[$unused])"
-    elif $large.read_bytes != $large.answered_bytes then
-        "\($large.read_bytes) bytes were read, \($large.answered_bytes) answered"
-    elif $large.piece_bytes != 0 then "\($large.piece_bytes) bytes went through rings"
+    elif $large.read_bytes != $large.response_bytes then
+        "\($large.read_bytes) bytes were read, \($large.response_bytes) answered"
+    elif $large.fragment_bytes != 0 then "\($large.fragment_bytes) bytes went through rings"
     elif $large.refused != 0 then "\($large.refused) registrations were refused"
     else empty end'
 
@@ -52,7 +52,7 @@ case_ways() {
     read -r setting program_arguments <<<"$4"
     judge_summary "$work/log/ways-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
         '.totals.large | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
-            "\(.read_bytes) bytes without a copy, \(.piece_bytes) through rings"' \
+            "\(.read_bytes) bytes without a copy, \(.fragment_bytes) through rings"' \
         --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" "$ways_program"
 }
 

@@ -3,7 +3,7 @@
 // seed_runner.h for more of them, or for a single one). All of these are looked at in every family:
 // nothing is lost, doubled, changed or out of order; marks are right; no slot is written before the
 // one that lay there was read; nothing is written into memory that was not confirmed or is closed;
-// each doorbell finds a receive posted for it; each reader is rung for, and given checks, as it asked;
+// each notification finds a receive posted for it; each reader is notified for, and given checks, as it asked;
 // memory that a posted write reads is neither changed nor freed; everything drains; what grew had to; the
 // registered bytes are those of the rings in use; every region is given back. Of reads: data goes only where the
 // request at hand says, its end is told once and when all is placed, and what was given back is left alone.
@@ -47,8 +47,8 @@ TEST_CASE("every message arrives once and in order under all faults", "[sim][E1]
         BUFENLARGE_COUNT(acks_corrupted), BUFENLARGE_COUNT(acks_late), BUFENLARGE_COUNT(repeats),
         BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(attempts_lost), BUFENLARGE_COUNT(connects_refused),
         BUFENLARGE_COUNT(torn_writes), BUFENLARGE_COUNT(rereads), BUFENLARGE_COUNT(agains),
-        BUFENLARGE_COUNT(answers_inside), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(doorbells),
-        BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_rung)});
+        BUFENLARGE_COUNT(responses_inside), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(notifications),
+        BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_notified)});
 }
 
 TEST_CASE("an acknowledgement that does not come whole is asked for again", "[sim][E8]") {
@@ -64,15 +64,15 @@ TEST_CASE("attempts that cross or fail end in one connection", "[sim]") {
         BUFENLARGE_COUNT(accepts_lost), BUFENLARGE_COUNT(requests_closed), BUFENLARGE_COUNT(rejections)});
 }
 
-TEST_CASE("a ring that cannot be had, of receiver or sender, is done without and the data goes in pieces", "[sim][E7][E9]") {
+TEST_CASE("a ring that cannot be had, of receiver or sender, is done without and the data goes in fragments", "[sim][E7][E9]") {
   hold(SimKind::kMemory, 300,
        {BUFENLARGE_COUNT(refusals), BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(enlargements)});
 }
 
 TEST_CASE("only a direction with an element that does not fit grows", "[sim][E3][E4][E5][E9][E10][E11]") {
   hold(SimKind::kGrowth, 300,
-       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(answers_inside),
-        BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_rung)});
+       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(responses_inside),
+        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_notified)});
 }
 
 TEST_CASE("the other channels finish while one waits for its acknowledgement", "[sim][E6]") {
@@ -81,32 +81,32 @@ TEST_CASE("the other channels finish while one waits for its acknowledgement", "
 
 TEST_CASE("the death of a process is told once and harms nobody else", "[sim]") {
   hold(SimKind::kDeath, 300,
-       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(doorbells),
+       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(notifications),
         BUFENLARGE_COUNT(reads_lost)});
 }
 
 TEST_CASE("rings of one slot and slots of the smallest size lose nothing", "[sim][E2]") {
   hold(SimKind::kTight, 300,
-       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(grant_words), BUFENLARGE_COUNT(doorbells),
+       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(grant_words), BUFENLARGE_COUNT(notifications),
         BUFENLARGE_COUNT(overtakes)});
 }
 
 TEST_CASE("what was written before a process closed its context arrives", "[sim]") {
   hold(SimKind::kLeave, 200,
-       {BUFENLARGE_COUNT(messages), BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(doorbells_after_loss)});
+       {BUFENLARGE_COUNT(messages), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(notifications_after_loss)});
 }
 
 TEST_CASE("what is written unasked is there before the message after it", "[sim][write]") {
   hold(SimKind::kWrites, 400,
        {BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(bytes_written), BUFENLARGE_COUNT(data_writes), BUFENLARGE_COUNT(held),
-        BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(mixed_rung), BUFENLARGE_COUNT(enlargements),
+        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(mixed_notified), BUFENLARGE_COUNT(enlargements),
         BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(agains)});
 }
 
-TEST_CASE("what is read is what was exposed, and memory changes hands when it is told", "[sim][R1][R2][R3][R4]") {
+TEST_CASE("what is read is what was advertised, and memory changes hands when it is told", "[sim][R1][R2][R3][R4]") {
   hold(SimKind::kReads, 500,
        {BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(bytes_read), BUFENLARGE_COUNT(data_writes), BUFENLARGE_COUNT(held),
         BUFENLARGE_COUNT(joined), BUFENLARGE_COUNT(same_memory), BUFENLARGE_COUNT(ends),
-        BUFENLARGE_COUNT(read_pieces), BUFENLARGE_COUNT(pieces_handed_up), BUFENLARGE_COUNT(registrations_refused),
-        BUFENLARGE_COUNT(doorbells), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes)});
+        BUFENLARGE_COUNT(read_fragments), BUFENLARGE_COUNT(fragments_handed_up), BUFENLARGE_COUNT(registrations_refused),
+        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes)});
 }

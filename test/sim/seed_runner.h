@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs one kind of world for many seeds.
+// Runs one kind of job_id for many seeds.
 //
 //   BUFENLARGE_SIM_SEEDS=10000   so many seeds of each kind instead of the few a normal run takes
 //   BUFENLARGE_SIM_SEED=n        this one only, with its trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold when a world has come to rest, and what is told when it does not.
+// What must hold when a job_id has come to rest, and what is told when it does not.
 #include <algorithm>
 #include <numeric>
 
@@ -49,11 +49,11 @@ void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
                     " bytes registered, expected " + std::to_string(expected));
 }
 
-// For pieces of an answer a ring grows as far as it may, but not where user memory was refused.
-bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool pieces) const {
+// For fragments of an response a ring grows as far as it may, but not where user memory was refused.
+bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const {
   const bool refused = from.sent().refused != 0;
   const std::uint8_t last = config_.channel.phases.last();
-  if (pieces && config_.channel.enlargement && (refused ? from.send_phase() < last : from.send_phase() == last))
+  if (fragments && config_.channel.enlargement && (refused ? from.send_phase() < last : from.send_phase() == last))
     return true;
   return refused ? from.send_phase() < flow.phase_needed : from.send_phase() == flow.phase_needed;
 }
@@ -78,7 +78,7 @@ void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
   if (from->send_phase() != to->receive_phase() && !narrow(*from, *to))
     fabric_.violate(which + "the two sides are in different phases");
   if (!from->enlarge_sender().steady()) fabric_.violate(which + "at rest, but not steady");
-  if (!grew_as_needed(*from, flow, fabric_.read_pieces.contains({sender.rank(), receiver.rank()})))
+  if (!grew_as_needed(*from, flow, fabric_.read_fragments.contains({sender.rank(), receiver.rank()})))
     fabric_.violate(which + "in phase " + std::to_string(from->send_phase()) + ", needed " +
                     std::to_string(flow.phase_needed));
   check_counters(sender, receiver, flow);
@@ -94,7 +94,7 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
   const bool same = (is_narrow ? bytes == sum(received.bytes_in_phase) && sent.enlargements <= received.enlargements
                                : sent.bytes_in_phase == received.bytes_in_phase &&
                                      sent.enlargements == received.enlargements && sent.refused == received.refused) &&
-                    sent.messages == received.messages && sent.messages_in_pieces == received.messages_in_pieces;
+                    sent.messages == received.messages && sent.messages_fragmented == received.messages_fragmented;
   fabric_.totals.narrow += is_narrow;
   const std::string which = way(sender.rank(), receiver.rank());
   if (!same) fabric_.violate(which + "the counters of the two sides differ");
@@ -121,12 +121,12 @@ void SimWorld::check_memory(const SimPeer& peer) {
                     " registered bytes belong to none of " + std::to_string(channels) + " channels");
 }
 
-// Of what was exposed and read nothing is left over.
+// Of what was advertised and read nothing is left over.
 void SimWorld::check_reads(const SimPeer& peer) {
   const std::string who = "rank " + std::to_string(peer.rank()) + ": ";
-  const std::size_t exposed = peer.context()->core().exposures.size();
-  if (config_.death) return;  // what a process exposed that died before it connected stays
-  if (exposed != 0) fabric_.violate(who + std::to_string(exposed) + " exposures are left over");
+  const std::size_t advertised = peer.context()->core().sources.size();
+  if (config_.death) return;  // what a process advertised that died before it connected stays
+  if (advertised != 0) fabric_.violate(who + std::to_string(advertised) + " sources are left over");
   const std::size_t bytes = peer.port().memory().user_bytes();
   if (bytes != 0) fabric_.violate(who + std::to_string(bytes) + " bytes of the user are left registered");
 }

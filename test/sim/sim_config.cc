@@ -58,7 +58,7 @@ class Draw {
 // ---- fabric
 
 void Draw::fabric() {
-  static constexpr Arrival kArrivals[]{Arrival::kInOrder, Arrival::kChecked, Arrival::kDoorbell,
+  static constexpr Arrival kArrivals[]{Arrival::kInOrder, Arrival::kChecked, Arrival::kNotified,
                                        Arrival::kMixed};
   config_.arrival = kArrivals[random_.below(4)];
   const bool in_order = config_.arrival == Arrival::kInOrder;
@@ -152,7 +152,7 @@ void Draw::connections() {
   faults.accept_lost = one_of({0, 100});
   faults.silent_lost = one_of({0, 500});
   faults.connect_us_max = one_of({5, 100, 5000, 200'000});
-  config_.strangers = one_of({0, 0, 5, 20});
+  config_.unauthorized = one_of({0, 0, 5, 20});
 }
 
 // Some processes cannot have rings of more than a certain size; the others now and then cannot.
@@ -178,8 +178,8 @@ void Draw::special() {
   if (is(SimKind::kMixed)) config_.close_early = random_.chance(100);
   if (is(SimKind::kLeave)) config_.leave = true;
   if (is(SimKind::kStall)) config_.stall = AckStall{0, 1, 3'000'000};
-  config_.answers_max = one_of({0, 5, 30});
-  if (is(SimKind::kStall) || is(SimKind::kLeave)) config_.answers_max = 0;
+  config_.responses_max = one_of({0, 5, 30});
+  if (is(SimKind::kStall) || is(SimKind::kLeave)) config_.responses_max = 0;
 }
 
 // ---- messages
@@ -252,7 +252,7 @@ const char* arrival_name(Arrival arrival) {
   switch (arrival) {
     case Arrival::kInOrder: return "ordered";
     case Arrival::kChecked: return "unordered";
-    case Arrival::kDoorbell: return "doorbell";
+    case Arrival::kNotified: return "notified";
     case Arrival::kMixed: return "mixed";
   }
   return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One simulated world, written down: processes, rings, faults, and who sends what to whom. Drawn from a
+// One simulated job_id, written down: processes, rings, faults, and who sends what to whom. Drawn from a
 // seed for the kinds of run below, or read from a story (trace_story.h).
 #pragma once
 
@@ -23,7 +23,7 @@ struct SimMessagePlan {
   std::vector<std::vector<std::uint32_t>> chunks;
 };
 
-// Memory that one process exposes to another, which reads it in parts.
+// Memory that one process advertises to another, which reads it in parts.
 struct SimReadPlan {
   struct Part {
     std::uint64_t offset = 0;
@@ -68,11 +68,11 @@ struct SimConfig {
   std::vector<SimMessagePlan> plan;
   std::vector<SimReadPlan> reads;
   std::vector<SimWritePlan> writes;
-  std::uint32_t answers_max = 0;               // messages sent from inside of the deliver callback
-  std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register in one piece
+  std::uint32_t responses_max = 0;               // messages sent from inside of the deliver callback
+  std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register in one fragment
   std::optional<SimDeath> death;
   std::optional<AckStall> stall;  // until_us counts from the start
-  std::uint32_t strangers = 0;    // requests that are none of the job's
+  std::uint32_t unauthorized = 0;    // requests that are none of the job's
   bool close_early = false;       // contexts are closed while writes are under way
   bool leave = false;             // each process closes when it is done, before the others are
   std::vector<AckFate> scripted_acks;
@@ -95,12 +95,12 @@ enum class SimKind : std::uint8_t {
 };
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
-// The large data of a world that has all the rest (sim_config_reads.cc).
+// The large data of a job_id that has all the rest (sim_config_reads.cc).
 void draw_reads(SimConfig& config, SimKind kind);
 // What is written unasked (sim_config_writes.cc).
 void draw_writes(SimConfig& config, SimKind kind);
 
-// As stories name it: ordered, unordered, doorbell, mixed.
+// As stories name it: ordered, unordered, notification, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);
 
 // One line for a failure's report.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which large data a world has: drawn by a sequence of its own, so that what a seed was before there were reads
+// Which large data a job_id has: drawn by a sequence of its own, so that what a seed was before there were reads
 // it still is.
 #include <algorithm>
 

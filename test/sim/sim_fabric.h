@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all ports of a simulated world share: time, chance, faults, the record of what happened, and
+// What all ports of a simulated job_id share: time, chance, faults, the record of what happened, and
 // the list of broken rules. One violation is enough to fail a run; the first is kept.
 #pragma once
 
@@ -28,7 +28,7 @@ class SimEndpoint;
 struct AckFate {
   enum class Kind : std::uint8_t { kWhole, kTorn, kLate, kCorrupt, kLost, kPartLost };
   Kind kind = Kind::kWhole;
-  std::uint64_t hold_us = 0;  // torn: before its last piece; late: before its first
+  std::uint64_t hold_us = 0;  // torn: before its last fragment; late: before its first
 };
 
 // Acknowledgements to `waiter` from `peer` do not arrive before the time is over.
@@ -65,13 +65,13 @@ struct SimFabric {
 
   Arrival arrival = Arrival::kChecked;  // in order, as tcp: and only when the target polls
   Arrival arrival_odd = Arrival::kChecked;  // of every other process
-  // As iWARP: the writes of a link are placed in any order until a doorbell behind them is rung, but
+  // As iWARP: the writes of a link are placed in any order until a notification behind them is notified, but
   // those to the same bytes, and those of one kind of word, in posting order.
   bool any_order = false;
-  bool writes = false;  // small slots may be rung for, behind unasked writes
+  bool writes = false;  // small slots may be notified for, behind unasked writes
   std::uint32_t inline_bytes = kInlineBytes;
-  std::uint32_t poll_entries_max = 16;  // completions and doorbells that one poll reads
-  std::uint32_t receives = 0;         // posted for doorbells, per endpoint: the slots of the largest ring
+  std::uint32_t poll_entries_max = 16;  // completions and notifications that one poll reads
+  std::uint32_t receives = 0;         // posted for notifications, per endpoint: the slots of the largest ring
   bool virtual_addresses = false;     // as verbs: remote addresses are not offsets
   std::deque<AckFate> scripted_acks;  // of the next acknowledgements; then chance decides
   AckStall stall;
@@ -79,9 +79,9 @@ struct SimFabric {
   std::vector<std::unique_ptr<SimEndpoint>> endpoints;
   // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> read_pieces;  // from, to: some went there
+  std::set<std::pair<std::uint32_t, std::uint32_t>> read_fragments;  // from, to: some went there
   std::string violation;
-  bool moved = false;  // something happened since the world last looked
+  bool moved = false;  // something happened since the job_id last looked
 };
 
 }  // namespace bufenlarge::sim

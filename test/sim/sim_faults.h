@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can go wrong in a simulated world, and how often: chances are per mille.
+// What can go wrong in a simulated job_id, and how often: chances are per mille.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace bufenlarge::sim {
 struct SimFaults {
   // Writes
   std::uint32_t write_again = 0;  // no room in the queue although there is
-  std::uint32_t tear = 0;         // placed in pieces
+  std::uint32_t tear = 0;         // placed in fragments
   std::uint32_t tear_pieces_max = 6;
   std::uint32_t slow = 0;  // any delay is a long one
   std::uint32_t delay_us_max = 4;

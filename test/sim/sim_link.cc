@@ -22,13 +22,13 @@ std::string text_of(WriteKind kind) {
 
 }  // namespace
 
-// ---- a write's way (planned in sim_way.cc)
+// ---- a write's way (planned in sim_write_faults.cc)
 
 void SimEndpoint::read(Write& write) {
   fabric_.moved = true;
   fabric_.totals.rereads += write.read;
   write.read = true;
-  // A second answer to a request may still travel when the peer, which has used the first, asks for more:
+  // A second response to a request may still travel when the peer, which has used the first, asks for more:
   // then it is the next acknowledgement that arrives, or parts of both.
   const bool used = write.kind == WriteKind::kAck && other_->rules_.used_ack() >= write.ack.number;
   const bool changed = used && std::memcmp(write.from, &write.ack, sizeof write.ack) != 0;
@@ -52,7 +52,7 @@ void SimEndpoint::complete(Write& write) {
     fabric_.violate("rank " + std::to_string(rank_) + " changed memory before its write was complete");
 }
 
-void SimEndpoint::place(Write& write, const Piece& piece) {
+void SimEndpoint::place(Write& write, const Fragment& fragment) {
   fabric_.moved = true;
   if (!other_->open()) return;  // nobody is there any more
   std::byte* to = other_->port_.memory().at(write.key, write.address, write.bytes.size());
@@ -61,13 +61,13 @@ void SimEndpoint::place(Write& write, const Piece& piece) {
                     std::to_string(other_->rank_) + " (key " + std::to_string(write.key) + ")");
     return;
   }
-  std::memcpy(to + piece.offset, write.bytes.data() + piece.offset, piece.bytes);
+  std::memcpy(to + fragment.offset, write.bytes.data() + fragment.offset, fragment.bytes);
   other_->spoken_to_ = true;
   if (write.kind != WriteKind::kAck) return;
   EnlargeAck there;
   std::memcpy(&there, to, sizeof there);
   other_->rules_.landed(there);
-  if (&piece == &write.pieces.back() && std::memcmp(to, &write.ack, sizeof there) == 0)
+  if (&fragment == &write.fragments.back() && std::memcmp(to, &write.ack, sizeof there) == 0)
     fabric_.trace.note("%lld>%lld  ack %lld is there", rank_, other_->rank_, there.number);
 }
 
@@ -97,9 +97,9 @@ void SimEndpoint::place_due() {
   const std::uint64_t now = fabric_.clock.now_us();
   bool overtakes = false;
   for (Write& write : writes_) {
-    while (write.read && !write.placed_whole() && write.pieces[write.placed].due_us <= now) {
+    while (write.read && !write.placed_whole() && write.fragments[write.placed].due_us <= now) {
       fabric_.totals.overtakes += overtakes;
-      place(write, write.pieces[write.placed++]);
+      place(write, write.fragments[write.placed++]);
     }
     overtakes |= !write.placed_whole();
     if (overtakes && !fabric_.any_order) break;
@@ -118,12 +118,12 @@ void SimEndpoint::ring_due() {
     other_->arrivals_.push_back(write.sequence);
     if (write.sequence != 0) {
       ++fabric_.totals.ends;
-      fabric_.trace.note("%lld>%lld  end of answer %lld", rank_, other_->rank_, write.sequence);
+      fabric_.trace.note("%lld>%lld  end of response %lld", rank_, other_->rank_, write.sequence);
       continue;
     }
-    ++fabric_.totals.doorbells;
-    fabric_.trace.note("%lld>%lld  doorbell", rank_, other_->rank_);
-    if (++other_->doorbells_ > fabric_.receives)
+    ++fabric_.totals.notifications;
+    fabric_.trace.note("%lld>%lld  notification", rank_, other_->rank_);
+    if (++other_->notifications_ > fabric_.receives)
       fabric_.violate("rank " + std::to_string(rank_) + " rang, and no receive was posted");
   }
   drop_done();
@@ -135,8 +135,8 @@ std::optional<std::uint32_t> SimEndpoint::take_arrival() {
   arrivals_.pop_front();
   fabric_.moved = true;
   if (sequence == 0) {
-    --doorbells_;
-    fabric_.totals.doorbells_after_loss += lost_;
+    --notifications_;
+    fabric_.totals.notifications_after_loss += lost_;
   }
   return sequence;
 }
@@ -144,7 +144,7 @@ std::optional<std::uint32_t> SimEndpoint::take_arrival() {
 void SimEndpoint::finish_placing(std::uint32_t key) {
   for (Write& write : writes_) {
     if (write.key != key || write.placed == 0) continue;
-    while (!write.placed_whole()) place(write, write.pieces[write.placed++]);
+    while (!write.placed_whole()) place(write, write.fragments[write.placed++]);
   }
 }
 
@@ -187,7 +187,7 @@ std::uint64_t SimEndpoint::next_due_us() const {
   bool all_placed = true;
   for (const Write& write : writes_) {
     if (!write.placed_whole())
-      due = std::min(due, write.pieces[write.placed].due_us);
+      due = std::min(due, write.fragments[write.placed].due_us);
     else if (write.rings && all_placed)
       due = std::min(due, write.ring_us);
     all_placed = all_placed && write.placed_whole();
@@ -209,9 +209,9 @@ std::uint64_t SimEndpoint::next_completion_us() const {
 void SimEndpoint::pair(SimEndpoint& other, bool active) {
   other_ = &other;
   active_ = active;
-  Hello hello{};
-  std::memcpy(&hello, other.greeting.data(), std::min(other.greeting.size(), kHelloBytes));
-  rules_.announce(hello);
+  Hello theirs{};
+  std::memcpy(&theirs, other.hello.data(), std::min(other.hello.size(), kHelloBytes));
+  rules_.announce(theirs);
 }
 
 // Reads of the own memory end here; what was read goes on its way.

@@ -2,11 +2,11 @@
 // One side of a connection, and the writes it has posted on their way into the other side's memory.
 //
 // A write is taken, read from its source at a random later time (now and then once more: from then on
-// the later bytes count), placed in pieces, and complete at a random time after its last read, which
+// the later bytes count), placed in fragments, and complete at a random time after its last read, which
 // may be before or after it is placed. Reads, placing and completions are each in posting order.
 //
-// Unordered (as RDMA): the pieces of a write appear in any order, while nobody looks, and after it and all
-// before it, the doorbell that it was posted with. Ordered (as tcp): from front to back, and only when the
+// Unordered (as RDMA): the fragments of a write appear in any order, while nobody looks, and after it and all
+// before it, the notification that it was posted with. Ordered (as tcp): from front to back, and only when the
 // target polls.
 #pragma once
 
@@ -38,8 +38,8 @@ class SimEndpoint {
   void close();
   // One completion that is due, of slots or data; nothing when there is none.
   [[nodiscard]] std::optional<WriteKind> take_completion();
-  // What the other side told with a write, whose receive is posted anew: the end of an answer, by its sequence,
-  // or 0, a doorbell. Nothing when there is none.
+  // What the other side told with a write, whose receive is posted anew: the end of an response, by its sequence,
+  // or 0, a notification. Nothing when there is none.
   [[nodiscard]] std::optional<std::uint32_t> take_arrival();
 
   // ---- the fabric's
@@ -61,8 +61,8 @@ class SimEndpoint {
   [[nodiscard]] std::uint64_t next_due_us() const;
   [[nodiscard]] std::uint64_t next_completion_us() const;
   [[nodiscard]] bool quiet() const { return writes_.empty(); }
-  // Doorbells or ends of answers wait for the owner's poll.
-  [[nodiscard]] bool rung() const { return !arrivals_.empty(); }
+  // Notifications or ends of responses wait for the owner's poll.
+  [[nodiscard]] bool notified() const { return !arrivals_.empty(); }
 
   [[nodiscard]] bool open() const { return user_ != nullptr; }
   [[nodiscard]] void* user() const { return user_; }
@@ -74,11 +74,11 @@ class SimEndpoint {
   [[nodiscard]] bool doomed() const { return doomed_; }
   void set_doomed() { doomed_ = true; }
 
-  std::vector<std::byte> greeting;  // private data handed to open() or accept()
+  std::vector<std::byte> hello;  // private data handed to open() or accept()
   std::uint64_t last_event_us = 0;  // events of one endpoint keep their order
 
  private:
-  struct Piece {
+  struct Fragment {
     std::uint32_t offset;
     std::uint32_t bytes;
     std::uint64_t due_us;
@@ -94,13 +94,13 @@ class SimEndpoint {
     std::uint64_t reread_us;  // 0: none
     std::uint64_t complete_us;
     std::vector<std::byte> bytes;  // as read
-    std::vector<Piece> pieces;
+    std::vector<Fragment> fragments;
     std::vector<std::uint32_t> flipped_bits;  // of what was read
-    std::size_t placed = 0;  // pieces
+    std::size_t placed = 0;  // fragments
     bool read = false;
     bool complete = false;
     bool held = false;   // complete with the next of data that is not
-    bool rings = false;  // its doorbell, or the end of its answer, has not been told yet
+    bool rings = false;  // its notification, or the end of its response, has not been told yet
     std::uint32_t sequence = 0;
     std::uint64_t ring_us = 0;
     EnlargeAck ack{};  // kAck: as it was posted
@@ -108,7 +108,7 @@ class SimEndpoint {
     void flip() {
       for (const std::uint32_t bit : flipped_bits) bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
     }
-    [[nodiscard]] bool placed_whole() const { return placed == pieces.size(); }
+    [[nodiscard]] bool placed_whole() const { return placed == fragments.size(); }
     [[nodiscard]] bool overlaps(const Write& other) const {
       return key == other.key && address < other.address + other.bytes.size() &&
              other.address < address + bytes.size();
@@ -127,7 +127,7 @@ class SimEndpoint {
   void note_fate(const EnlargeAck& ack, const AckFate& fate);
   void read(Write& write);
   void complete(Write& write);
-  void place(Write& write, const Piece& piece);
+  void place(Write& write, const Fragment& fragment);
   void ring_due();
   void drop_done();
   void drop_unread();
@@ -139,15 +139,15 @@ class SimEndpoint {
   SimRules rules_;  // what may be written to the other side
   std::deque<Write> writes_;
   std::uint32_t held_ = 0;         // the last of writes_, for which the next has to come
-  std::uint64_t placed_us_ = 0;    // when the last write's last piece is due
+  std::uint64_t placed_us_ = 0;    // when the last write's last fragment is due
   std::uint64_t complete_us_ = 0;  // when the last write is complete
   std::uint64_t read_us_ = 0;
   std::uint32_t number_;
   std::uint32_t rank_;
-  std::uint64_t ring_us_ = 0;  // when the last doorbell is due
+  std::uint64_t ring_us_ = 0;  // when the last notification is due
   std::uint32_t incomplete_ = 0;
-  std::deque<std::uint32_t> arrivals_;  // of the other side, not read yet: sequences; 0: a doorbell
-  std::uint32_t doorbells_ = 0;         // of these
+  std::deque<std::uint32_t> arrivals_;  // of the other side, not read yet: sequences; 0: a notification
+  std::uint32_t notifications_ = 0;         // of these
   std::uint32_t damaged_ack_ = 0;  // number of the request whose acknowledgements were damaged ...
   std::uint32_t damages_ = 0;      // ... this often
   bool connected_ = false;

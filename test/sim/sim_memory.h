@@ -42,10 +42,10 @@ class SimMemory {
   // Whether peers may write it unasked.
   [[nodiscard]] bool shared(std::uint32_t key) const {
     const auto found = blocks_.find(key);
-    return found != blocks_.end() && found->second->use == MemoryUse::kShared;
+    return found != blocks_.end() && found->second->use == MemoryUse::kWindow;
   }
 
-  // Never more than this in one piece: 0 is no limit.
+  // Never more than this in one fragment: 0 is no limit.
   void set_block_bytes_max(std::size_t bytes) { block_bytes_max_ = bytes; }
   // Chance refuses only what is larger than this.
   void set_safe_bytes(std::size_t bytes) { safe_bytes_ = bytes; }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kJobKey = 0x6a6f62;
 
 // Four bytes of rank and nothing else: SimPort knows the way.
-std::vector<std::byte> cards(std::uint32_t peers) {
+std::vector<std::byte> addresses(std::uint32_t peers) {
   std::vector<std::byte> made(std::size_t{16} * peers);
   for (std::uint32_t rank = 0; rank < peers; ++rank)
     std::memcpy(made.data() + std::size_t{16} * rank, &rank, 4);
@@ -36,15 +36,15 @@ std::vector<std::byte> message_bytes(std::uint32_t number, std::size_t bytes) {
   return made;
 }
 
-SimPeer::SimPeer(World& world, std::uint32_t rank)
-    : world_(world), port_(world.fabric, rank), seen_(world.config.peers), rank_(rank) {
-  const SimConfig& config = world.config;
+SimPeer::SimPeer(World& job_id, std::uint32_t rank)
+    : world_(job_id), port_(job_id.fabric, rank), seen_(job_id.config.peers), rank_(rank) {
+  const SimConfig& config = job_id.config;
   port_.memory().set_safe_bytes(std::max<std::size_t>(config.channel.phases.at(0).ring_bytes(), 4096));
   if (rank < config.block_bytes_max.size()) port_.memory().set_block_bytes_max(config.block_bytes_max[rank]);
-  world.fabric.ports.push_back(&port_);
+  job_id.fabric.ports.push_back(&port_);
   context_ = std::make_unique<Context>(port_, config.channel, rank, config.peers, kJobKey,
-                                       UpperLayer{deliver_up, failed_up, this, read_done_up, piece_up, released_up, written_up});
-  context_->set_cards(cards(config.peers));
+                                       UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, released_up, written_up});
+  context_->set_addresses(addresses(config.peers));
 }
 
 SimPeer::~SimPeer() = default;
@@ -120,7 +120,7 @@ bool SimPeer::send_chunk(SimFlow& flow, std::uint32_t to) {
   Channel& channel = *context_->channel(to);
   const bool was_steady = channel.enlarge_sender().steady();
   std::size_t sent = 0;
-  const Status status = message->write != nullptr ? channel.send_after_writes(vector, sent)
+  const Status status = message->write != nullptr ? channel.send_fenced(vector, sent)
                                                   : channel.send(vector, flow.chunk + 1 < message->chunks.size(), sent);
   if (message->write != nullptr && sent != 0 && sent != left) violate("a message after writes was taken in part");
   if (!send_result_fits(channel, status, sent, was_steady)) return false;
@@ -158,10 +158,10 @@ void SimPeer::read_done_up(void* user, std::uint32_t peer, void* cookie, Status 
   self.world_.beside(self.rank_);
 }
 
-void SimPeer::piece_up(void* user, std::uint32_t, void* cookie, const void* data, std::size_t bytes) {
+void SimPeer::fragment_up(void* user, std::uint32_t, void* cookie, const void* data, std::size_t bytes) {
   auto& self = *static_cast<SimPeer*>(user);
   self.world_.beside(self.rank_);
-  self.world_.reads->piece(*static_cast<SimRead::Part*>(cookie), static_cast<const std::byte*>(data), bytes);
+  self.world_.reads->fragment(*static_cast<SimRead::Part*>(cookie), static_cast<const std::byte*>(data), bytes);
 }
 
 void SimPeer::released_up(void* user, std::uint32_t peer, void* cookie, Status status) {
@@ -180,15 +180,15 @@ void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t byt
   SimFabric& fabric = world_.fabric;
   SimFlow& flow = flow_from(peer);
   fabric.moved = true;
-  ++fabric.totals.pieces_delivered;
+  ++fabric.totals.fragments_delivered;
   fabric.trace.note("%lld<%lld  deliver: %lld bytes%s%s", rank_, peer, bytes,
                     (marks & kMarkFirst) != 0 ? ", first" : "", (marks & kMarkLast) != 0 ? ", last" : "");
   const std::string from = "from " + std::to_string(peer) + ": ";
-  if (flow.expected.empty()) return violate(from + "a piece nobody sent, or a second time");
+  if (flow.expected.empty()) return violate(from + "a fragment nobody sent, or a second time");
   const std::shared_ptr<const SimMessage> message = flow.expected.front();
   const std::string which = from + "message " + std::to_string(message->number) + " at byte " +
                             std::to_string(flow.arrived) + " of " + std::to_string(message->bytes.size());
-  if (bytes > message->bytes.size() - flow.arrived) return violate(which + ": piece too long");
+  if (bytes > message->bytes.size() - flow.arrived) return violate(which + ": fragment too long");
   const std::byte* expected = message->bytes.data() + flow.arrived;
   if (std::memcmp(data, expected, bytes) != 0) violate(which + ": other bytes than were sent");
   const bool first = flow.arrived == 0;
@@ -202,16 +202,16 @@ void SimPeer::deliver(std::uint32_t peer, const std::byte* data, std::size_t byt
     flow.expected.pop_front();
     flow.delivered_us = fabric.clock.now_us();
     if (message->write != nullptr) world_.writes->arrived(*message->write);
-    answer();
+    response();
   }
   world_.beside(rank_);
   if (std::memcmp(data, expected, bytes) != 0) violate(which + ": overwritten before it was read");
 }
 
-void SimPeer::answer() {
-  if (world_.answers_left == 0 || !world_.fabric.random.chance(300)) return;
-  --world_.answers_left;
-  ++world_.fabric.totals.answers_inside;
+void SimPeer::response() {
+  if (world_.responses_left == 0 || !world_.fabric.random.chance(300)) return;
+  --world_.responses_left;
+  ++world_.fabric.totals.responses_inside;
   std::uint32_t to = world_.fabric.random.below(world_.config.peers - 1);
   if (to >= rank_) ++to;
   const std::uint32_t most = world_.config.channel.phases.at(0).threshold_bytes;

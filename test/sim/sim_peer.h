@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One process of a simulated world: the shipped Context over a SimPort, and an upper layer that does
+// One process of a simulated job_id: the shipped Context over a SimPort, and an upper layer that does
 // what the netmod does: keeps per channel what send() did not take, in order, and tries again after
-// progress. It knows every message that is to arrive and compares each piece with it.
+// progress. It knows every message that is to arrive and compares each fragment with it.
 #pragma once
 
 #include <cstddef>
@@ -62,12 +62,12 @@ class SimPeer {
   using Context = bufenlarge::Context<SimPort>;
   using Channel = Context::Channel;
 
-  // What the process shares with the others of its world.
+  // What the process shares with the others of its job_id.
   struct World {
     SimFabric& fabric;
     const SimConfig& config;
     std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow>& flows;  // by from, to
-    std::uint32_t answers_left;
+    std::uint32_t responses_left;
     std::function<void(std::uint32_t rank)> beside;  // lets the others run while `rank` is called back
     std::uint32_t messages = 0;
     std::vector<bool> gone;  // by rank: died, or closed its context
@@ -75,7 +75,7 @@ class SimPeer {
     SimWrites* writes = nullptr;
   };
 
-  SimPeer(World& world, std::uint32_t rank);
+  SimPeer(World& job_id, std::uint32_t rank);
   ~SimPeer();
   SimPeer(const SimPeer&) = delete;
   SimPeer& operator=(const SimPeer&) = delete;
@@ -83,15 +83,15 @@ class SimPeer {
   // One turn: progress, and what waits is tried again.
   void turn();
   void put(std::uint32_t to, std::vector<std::vector<std::uint32_t>> chunks);
-  [[nodiscard]] Status expose(std::uint32_t to, std::span<const iovec> segments, SimRead* read, std::uint32_t& name) {
-    return context_->channel(to)->expose(segments, read, name);
+  [[nodiscard]] Status advertise(std::uint32_t to, std::span<const iovec> segments, SimRead* read, std::uint32_t& name) {
+    return context_->channel(to)->advertise(segments, read, name);
   }
   [[nodiscard]] Status read(std::uint32_t of, const ReadOrder& order) { return context_->channel(of)->read(order); }
   [[nodiscard]] Status write(std::uint32_t to, const WriteOrder& order) { return context_->channel(to)->write(order); }
-  [[nodiscard]] bool share(std::vector<std::byte>& memory, Shared& shared) {
-    return context_->share(memory.data(), memory.size(), shared);
+  [[nodiscard]] bool register_window(std::vector<std::byte>& memory, Window& shared) {
+    return context_->register_window(memory.data(), memory.size(), shared);
   }
-  void unshare(const Shared& shared) { context_->unshare(shared.name); }
+  void deregister_window(const Window& shared) { context_->deregister_window(shared.source); }
   // A message of one element behind all that was written to that process so far.
   void put_after_writes(std::uint32_t to, std::uint32_t bytes, SimWrite* write);
   void die();
@@ -123,12 +123,12 @@ class SimPeer {
   static void deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks);
   static void failed_up(void* user, std::uint32_t peer, Status status, const char* message);
   static void read_done_up(void* user, std::uint32_t peer, void* cookie, Status status);
-  static void piece_up(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes);
+  static void fragment_up(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes);
   static void released_up(void* user, std::uint32_t peer, void* cookie, Status status);
   static void written_up(void* user, std::uint32_t peer, void* cookie, Status status);
   void deliver(std::uint32_t peer, const std::byte* data, std::size_t bytes, unsigned marks);
   void failed(std::uint32_t peer, Status status, const char* message);
-  void answer();
+  void response();
   void send_waiting(std::uint32_t to);
   [[nodiscard]] bool send_chunk(SimFlow& flow, std::uint32_t to);
   [[nodiscard]] bool send_result_fits(Channel& channel, Status status, std::size_t sent, bool was_steady);

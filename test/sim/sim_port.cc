@@ -23,7 +23,7 @@ SimEndpoint& SimPort::make_endpoint(std::span<const std::byte> data, void* user)
   const auto number = static_cast<std::uint32_t>(fabric_.endpoints.size());
   fabric_.endpoints.push_back(std::make_unique<SimEndpoint>(fabric_, *this, number, rank_, user));
   SimEndpoint& endpoint = *fabric_.endpoints.back();
-  endpoint.greeting = copy(data);
+  endpoint.hello = copy(data);
   endpoints_.push_back(&endpoint);
   fabric_.moved = true;
   return endpoint;
@@ -36,9 +36,9 @@ void SimPort::push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte>
   events_.push_back({kind, endpoint, due, std::move(data), why});
 }
 
-SimPort::Link SimPort::open(const void* card, std::span<const std::byte> data, void* user) {
+SimPort::Link SimPort::open(const void* address, std::span<const std::byte> data, void* user) {
   std::uint32_t to = 0;
-  std::memcpy(&to, card, sizeof to);
+  std::memcpy(&to, address, sizeof to);
   Hello hello{};
   std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
   if (fabric_.random.chance(fabric_.faults.open_fails)) {
@@ -66,7 +66,7 @@ void SimPort::connect(SimEndpoint& active, SimPort& target) {
     push(EventKind::kLost, &active, {}, "connection timed out");
     arrives = random.chance(500);
   }
-  if (arrives) target.push(EventKind::kRequest, &active, active.greeting, "");
+  if (arrives) target.push(EventKind::kRequest, &active, active.hello, "");
 }
 
 void SimPort::knock(std::span<const std::byte> data) { push(EventKind::kRequest, nullptr, copy(data), ""); }
@@ -74,7 +74,7 @@ void SimPort::knock(std::span<const std::byte> data) { push(EventKind::kRequest,
 SimPort::Link SimPort::accept(Request& request, std::span<const std::byte> data, void* user) {
   request.answered = true;
   if (request.from == nullptr) {
-    fabric_.violate("rank " + std::to_string(rank_) + " accepted a stranger");
+    fabric_.violate("rank " + std::to_string(rank_) + " accepted a unauthorized");
     return {};
   }
   SimEndpoint& active = *request.from;
@@ -99,7 +99,7 @@ void SimPort::join(SimEndpoint& active, SimEndpoint& passive) {
   ++fabric_.totals.connections;
   active.pair(passive, true);
   passive.pair(active, false);
-  active.port().push(EventKind::kConnected, &active, passive.greeting, "");
+  active.port().push(EventKind::kConnected, &active, passive.hello, "");
   push(EventKind::kConnected, &passive, {}, "");
 }
 
@@ -121,7 +121,7 @@ void SimPort::reject(Request& request, std::span<const std::byte> data) {
                      request.from == nullptr ? fabric_.ports.size() : request.from->rank(),
                      reject ? reject->reason : 0);
   if (request.from == nullptr) {
-    if (!data.empty()) fabric_.violate("rank " + std::to_string(rank_) + " told a stranger why");
+    if (!data.empty()) fabric_.violate("rank " + std::to_string(rank_) + " told a unauthorized why");
     return;
   }
   SimEndpoint& active = *request.from;
@@ -156,12 +156,13 @@ void SimPort::crash() {
 
 // ---- writes and events
 
-WriteResult SimPort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                           std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
+WriteResult SimPort::write(Link& link, const RdmaWrite<Region>& write) {
   if (!link) return WriteResult::kFailed;
-  if (from < region.data() || from + bytes > region.data() + region.bytes())
+  const Region& region = write.region;
+  if (write.from < region.data() || write.from + write.bytes > region.data() + region.bytes())
     fabric_.violate("rank " + std::to_string(rank_) + " writes from outside of its region");
-  return link.endpoint()->write(region.block(), from, bytes, address, key, use, sequence);
+  return link.endpoint()->write(region.block(), write.from, write.bytes, write.address, write.key, write.use,
+                                write.sequence);
 }
 
 bool SimPort::next_event(Event& event) {
@@ -183,7 +184,7 @@ std::uint64_t SimPort::next_due_us() const {
   for (const SimEndpoint* endpoint : endpoints_) {
     if (!endpoint->open()) continue;
     due = std::min(due, endpoint->next_completion_us());
-    if (endpoint->rung()) due = 0;
+    if (endpoint->notified()) due = 0;
     if (fabric_.ordered() && endpoint->other() != nullptr)
       due = std::min(due, endpoint->other()->next_due_us());
   }

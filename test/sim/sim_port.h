@@ -63,12 +63,10 @@ class SimPort {
     SimMemory::Block* block = memory_.open_user(memory, bytes, use);
     return block == nullptr ? Region() : Region(memory_, block);
   }
-  [[nodiscard]] Link open(const void* card, std::span<const std::byte> data, void* user);
+  [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
-  [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                                  std::uint64_t address, std::uint32_t key, WriteUse use,
-                                  std::uint32_t sequence = 0);
+  [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
   [[nodiscard]] Arrival arrival() const { return fabric_.arrival_of(rank_); }
   template <class Handler>
@@ -76,12 +74,12 @@ class SimPort {
   template <class Handler>
   unsigned poll_events(Handler& handler);
 
-  // ---- the world's
+  // ---- the job_id's
   // Every link breaks, nobody listens any more.
   void crash();
   // The same without a fault: the process closes its context.
   void leave();
-  // A request whose private data is not a greeting of the job.
+  // A request whose private data is not a Hello of the job.
   void knock(std::span<const std::byte> data);
   void tell_lost(SimEndpoint& endpoint, const char* why);
   // When something waits for this process to poll; ~0: never.
@@ -95,7 +93,7 @@ class SimPort {
   enum class EventKind : std::uint8_t { kRequest, kConnected, kRejected, kLost };
   struct Event {
     EventKind kind;
-    SimEndpoint* endpoint;  // the own one; of a request: the active side's, nullptr for a stranger
+    SimEndpoint* endpoint;  // the own one; of a request: the active side's, nullptr for a unauthorized
     std::uint64_t due_us;
     std::vector<std::byte> data;
     std::string why;
@@ -145,7 +143,7 @@ unsigned SimPort::poll(Handler& handler) {
 
 template <class Handler>
 bool SimPort::take_entry(Handler& handler, SimEndpoint& endpoint) {
-  const bool arrival = endpoint.rung() && fabric_.random.chance(500);
+  const bool arrival = endpoint.notified() && fabric_.random.chance(500);
   if (!arrival) {
     const auto complete = endpoint.take_completion();
     if (complete == WriteKind::kSlots) handler.on_written(endpoint.user());
@@ -155,7 +153,7 @@ bool SimPort::take_entry(Handler& handler, SimEndpoint& endpoint) {
   const auto sequence = endpoint.take_arrival();
   if (!sequence) return false;
   if (*sequence == 0)
-    handler.on_doorbell(endpoint.user());
+    handler.on_notification(endpoint.user());
   else
     handler.on_read_done(fabric_.ordered() ? nullptr : endpoint.user(), *sequence);
   return true;

@@ -18,8 +18,8 @@ constexpr std::uint32_t kShortQueueEntries = 15;
 
 WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
                                std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
-  const bool is_data = use >= WriteUse::kData;
-  const bool copied = (bytes <= fabric_.inline_bytes && !(is_data && fabric_.ordered())) ||
+  const bool carries_data = is_data(use);
+  const bool copied = (bytes <= fabric_.inline_bytes && !(carries_data && fabric_.ordered())) ||
                       (use == WriteUse::kWord && bytes == sizeof(GrantWord));
   if (broken_ || other_ == nullptr) {
     // A device takes writes of a link that is no more, or says so: either is to be borne.
@@ -27,18 +27,18 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
     return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
   }
   const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
-  if (incomplete_ >= entries || (held_ != 0 && !is_data) || fabric_.random.chance(fabric_.faults.write_again)) {
+  if (incomplete_ >= entries || (held_ != 0 && !carries_data) || fabric_.random.chance(fabric_.faults.write_again)) {
     ++fabric_.totals.agains;
     return WriteResult::kAgain;
   }
   const std::span<const std::byte> data(from, bytes);
-  const WriteKind kind = is_data ? WriteKind::kData : rules_.kind_of(key, address, bytes);
+  const WriteKind kind = carries_data ? WriteKind::kData : rules_.kind_of(key, address, bytes);
   check(kind, data, address, key, use, sequence);
   note(kind, data);
   Write write{kind, copied ? nullptr : source, from, address, key, digest32(from, bytes), 0, 0, 0, {}, {}, {}};
   write.bytes.assign(from, from + bytes);
   write.read = copied;
-  write.rings = use == WriteUse::kRungSlots || use == WriteUse::kLastData;
+  write.rings = use == WriteUse::kNotifiedSlots || use == WriteUse::kLastData;
   write.sequence = sequence;
   write.held = holds(use);
   held_ = write.held ? held_ + 1 : 0;
@@ -73,7 +73,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if (kind == WriteKind::kData) {
     if (!other_->port_.alive()) return;  // what it shared went with it, unknown to this side
     if (other_->port_.memory().shared(key)) {
-      if (sequence != 0) fabric_.violate(who + "an unasked write that ends an answer");
+      if (sequence != 0) fabric_.violate(who + "an unasked write that ends an response");
       return;
     }
     const std::string wrong = rules_.check_data(key, address, data.size(), sequence);
@@ -82,18 +82,18 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   }
   if ((kind != WriteKind::kSlots) != (use == WriteUse::kWord)) fabric_.violate(who + "write of another use");
   if (kind != WriteKind::kSlots) return;
-  const bool rung = use == WriteUse::kRungSlots;
+  const bool notified = use == WriteUse::kNotifiedSlots;
   const Arrival asked = fabric_.arrival_of(other_->rank_);
-  if (asked != Arrival::kMixed && rung != (asked == Arrival::kDoorbell))
-    fabric_.violate(who + (rung ? "rung without being asked" : "not rung"));
-  if (asked == Arrival::kMixed) ++(rung ? fabric_.totals.mixed_rung : fabric_.totals.mixed_checked);
+  if (asked != Arrival::kMixed && notified != (asked == Arrival::kNotified))
+    fabric_.violate(who + (notified ? "notified without being asked" : "not notified"));
+  if (asked == Arrival::kMixed) ++(notified ? fabric_.totals.mixed_notified : fabric_.totals.mixed_checked);
   const RingConsumer* reader = other_->open() ? fabric_.consumer_of(other_->rank_, rank_) : nullptr;
-  const std::string broken = rules_.check_slots(key, address, data, rung, asked, reader, fabric_.writes);
+  const std::string broken = rules_.check_slots(key, address, data, notified, asked, reader, fabric_.writes);
   if (!broken.empty()) fabric_.violate(who + broken);
   other_->rules_.asked(rules_.requests());
   for (const ReadRequestParts& one : rules_.requests()) fabric_.totals.joined += one.sources.size() > 1;
-  fabric_.totals.read_pieces += rules_.pieces();
-  if (rules_.pieces() != 0) fabric_.read_pieces.emplace(rank_, other_->rank_);
+  fabric_.totals.read_fragments += rules_.fragments();
+  if (rules_.fragments() != 0) fabric_.read_fragments.emplace(rank_, other_->rank_);
 }
 
 void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {

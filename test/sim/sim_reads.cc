@@ -73,10 +73,10 @@ std::uint64_t SimReads::next_put_us() const {
 }
 
 void SimReads::put_due() {
-  for (; !all_put() && fabric_.clock.now_us() >= next_put_us(); ++put_) expose(config_.reads[put_]);
+  for (; !all_put() && fabric_.clock.now_us() >= next_put_us(); ++put_) advertise(config_.reads[put_]);
 }
 
-void SimReads::expose(const SimReadPlan& plan) {
+void SimReads::advertise(const SimReadPlan& plan) {
   SimPeer* source = peer_of_(plan.source);
   if (source == nullptr || peer_of_(plan.reader) == nullptr) return;
   auto read = std::make_unique<SimRead>();
@@ -101,29 +101,29 @@ void SimReads::expose(const SimReadPlan& plan) {
     read->parts.push_back(std::move(part));
   }
   fabric_.moved = true;
-  const Status status = source->expose(plan.reader, read->from->segments, read.get(), read->name);
+  const Status status = source->advertise(plan.reader, read->from->segments, read.get(), read->name);
   if (status != Status::kOk) {
     read->dropped = true;
     if (source->find(plan.reader) != nullptr && !source->find(plan.reader)->failed())
-      violate(*read, "not exposed");
+      violate(*read, "not advertised");
   }
-  read->exposed = !read->dropped;
-  if (read->exposed && read->name == 0) violate(*read, "the name is 0");
-  ++fabric_.totals.exposures;
+  read->advertised = !read->dropped;
+  if (read->advertised && read->name == 0) violate(*read, "the name is 0");
+  ++fabric_.totals.sources;
   reads_.push_back(std::move(read));
 }
 
 SimRead* SimReads::find_same(const SimReadPlan& plan) const {
   const auto found = std::ranges::find_if(reads_, [&](const auto& one) {
-    return one->exposed && one->released == 0 && one->plan->source == plan.source && one->plan->gap == plan.gap &&
+    return one->advertised && one->released == 0 && one->plan->source == plan.source && one->plan->gap == plan.gap &&
            one->plan->segments == plan.segments;
   });
   return found == reads_.end() ? nullptr : found->get();
 }
 
-bool SimReads::exposed_elsewhere(const SimRead& read) const {
+bool SimReads::advertised_elsewhere(const SimRead& read) const {
   return std::ranges::any_of(reads_, [&](const auto& one) {
-    return one.get() != &read && one->from == read.from && one->exposed && one->released == 0;
+    return one.get() != &read && one->from == read.from && one->advertised && one->released == 0;
   });
 }
 
@@ -166,7 +166,7 @@ void SimReads::read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& 
   if (status == Status::kOk) {
     const auto expected = std::span(read.bytes).subspan(part.offset, part.bytes);
     const std::vector<std::byte> found = part.to ? part.to->joined() : part.handed_up;
-    if (!std::ranges::equal(found, expected)) violate(read, "other bytes than were exposed");
+    if (!std::ranges::equal(found, expected)) violate(read, "other bytes than were advertised");
     if (part.to && !part.to->gaps_untouched()) violate(read, "bytes outside of the destination were written");
     fabric_.totals.bytes_read += part.bytes;
   } else {
@@ -175,10 +175,10 @@ void SimReads::read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& 
   if (part.to) std::ranges::fill(part.to->memory, kGivenBack);
 }
 
-void SimReads::piece(SimRead::Part& part, const std::byte* data, std::size_t bytes) {
+void SimReads::fragment(SimRead::Part& part, const std::byte* data, std::size_t bytes) {
   fabric_.moved = true;
-  ++fabric_.totals.pieces_handed_up;
-  if (part.to || part.told != 0) violate(*part.of, "a piece of a read that takes none");
+  ++fabric_.totals.fragments_handed_up;
+  if (part.to || part.told != 0) violate(*part.of, "a fragment of a read that takes none");
   part.handed_up.insert(part.handed_up.end(), data, data + bytes);
 }
 
@@ -187,12 +187,12 @@ void SimReads::released(std::uint32_t rank, std::uint32_t peer, SimRead& read, S
   fabric_.trace.note("%lld>%lld  released: %lld bytes, status %lld", rank, peer, read.bytes.size(),
                      static_cast<std::uint64_t>(status));
   if (rank != read.plan->source || peer != read.plan->reader) violate(read, "released to another");
-  if (!read.exposed || read.released++ != 0) violate(read, "released twice");
+  if (!read.advertised || read.released++ != 0) violate(read, "released twice");
   if (status != Status::kOk && !peer_gone)
     violate(read, "released with status " + std::to_string(static_cast<int>(status)));
   if (status == Status::kOk && !read.over) violate(read, "released before the reader said so");
-  if (read.from->joined() != read.bytes) violate(read, "what was exposed has changed");
-  if (!exposed_elsewhere(read)) std::ranges::fill(read.from->memory, kGivenBack);
+  if (read.from->joined() != read.bytes) violate(read, "what was advertised has changed");
+  if (!advertised_elsewhere(read)) std::ranges::fill(read.from->memory, kGivenBack);
   if (fabric_.random.chance(300)) order(rank);
 }
 
@@ -204,11 +204,11 @@ bool SimReads::settled(const SimRead& read, std::uint32_t rank) const {
   SimPeer* reader = peer_of_(plan.reader);
   SimPeer* source = peer_of_(plan.source);
   if (rank == plan.reader && reader != nullptr) {
-    if (read.exposed && !read.over) return false;
+    if (read.advertised && !read.over) return false;
     for (const auto& part : read.parts)
       if (part->ordered && part->told == 0) return false;
   }
-  if (rank != plan.source || source == nullptr || !read.exposed || read.released != 0) return true;
+  if (rank != plan.source || source == nullptr || !read.advertised || read.released != 0) return true;
   const SimPeer::Channel* channel = source->find(plan.reader);
   return reader == nullptr && channel->connect_state() == Connect::State::kIdle;
 }
@@ -225,7 +225,7 @@ bool SimReads::done() const {
 
 void SimReads::check_end() {
   for (const auto& read : reads_) {
-    if (read->released != 0 && !exposed_elsewhere(*read) && !read->from->all(kGivenBack)) violate(*read, "what was released has been written");
+    if (read->released != 0 && !advertised_elsewhere(*read) && !read->from->all(kGivenBack)) violate(*read, "what was released has been written");
     for (const auto& part : read->parts)
       if (part->to && part->told != 0 && !part->to->all(kGivenBack))
         violate(*read, "the destination was written after the end of its read");

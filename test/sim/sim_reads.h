@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Large data of a simulated world: what processes expose and read, as an upper layer does that uses memory
+// Large data of a simulated job_id: what processes advertise and read, as an upper layer does that uses memory
 // again the moment it is told that it may. Names are known to the reader at once, whatever the channel does.
 #pragma once
 
@@ -33,7 +33,7 @@ struct SimSegments {
 };
 
 struct SimRead {
-  // One read(); a part of what is exposed.
+  // One read(); a part of what is advertised.
   struct Part {
     SimRead* of = nullptr;
     std::uint64_t offset = 0;
@@ -45,10 +45,10 @@ struct SimRead {
   };
   const SimReadPlan* plan = nullptr;
   std::vector<std::byte> bytes;
-  std::shared_ptr<SimSegments> from;  // of several that are exposed at once, as a buffer that is sent to several peers
+  std::shared_ptr<SimSegments> from;  // of several that are advertised at once, as a buffer that is sent to several peers
   std::vector<std::unique_ptr<Part>> parts;
   std::uint32_t name = 0;
-  bool exposed = false;
+  bool advertised = false;
   bool dropped = false;  // one of the two was lost before
   bool over = false;     // the reader has ordered all, the release too
   unsigned released = 0;
@@ -60,12 +60,12 @@ class SimReads {
 
   SimReads(SimFabric& fabric, const SimConfig& config, PeerOf peer_of);
 
-  // Exposes what is due.
+  // Advertises what is due.
   void put_due();
   // Orders some of what `rank` has to read.
   void order(std::uint32_t rank);
   void read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& part, Status status, bool peer_gone);
-  void piece(SimRead::Part& part, const std::byte* data, std::size_t bytes);
+  void fragment(SimRead::Part& part, const std::byte* data, std::size_t bytes);
   void released(std::uint32_t rank, std::uint32_t peer, SimRead& read, Status status, bool peer_gone);
 
   [[nodiscard]] bool all_put() const { return put_ == config_.reads.size(); }
@@ -77,10 +77,10 @@ class SimReads {
   void check_end();
 
  private:
-  void expose(const SimReadPlan& plan);
-  // Another whose memory is the same and exposed; nullptr when there is none.
+  void advertise(const SimReadPlan& plan);
+  // Another whose memory is the same and advertised; nullptr when there is none.
   [[nodiscard]] SimRead* find_same(const SimReadPlan& plan) const;
-  [[nodiscard]] bool exposed_elsewhere(const SimRead& read) const;
+  [[nodiscard]] bool advertised_elsewhere(const SimRead& read) const;
   [[nodiscard]] bool settled(const SimRead& read, std::uint32_t rank) const;
   void violate(const SimRead& read, const std::string& text);
 

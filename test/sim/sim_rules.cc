@@ -46,8 +46,8 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, bool
   if (trailer.epoch != ring_.epoch)
     return broken(" has epoch " + std::to_string(trailer.epoch) + ", the ring " +
                   std::to_string(ring_.epoch));
-  if (((trailer.marks & kMarkRung) != 0) != marked)
-    return broken(marked ? " is the last before a doorbell, and not marked" : " is marked, and no doorbell follows");
+  if (((trailer.marks & kMarkNotified) != 0) != marked)
+    return broken(marked ? " is the last before a notification, and not marked" : " is marked, and no notification follows");
   if (reader != nullptr && next_ >= reader->consumed() + ring_.slots)
     return broken(" exceeds the credit: " + std::to_string(reader->consumed()) +
                   " have been read of a ring of " + std::to_string(ring_.slots));
@@ -73,7 +73,7 @@ bool check_holds(std::span<const std::byte> slot) {
 
 }  // namespace
 
-std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data, bool rung,
+std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data, bool notified,
                                   Arrival asked, const RingConsumer* reader, bool may_ring) {
   if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
     const EnlargeAck ack = promised_->ack;
@@ -90,23 +90,23 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     return "write of slots that does not end with a slot of the ring";
   first_ = next_;
   requests_.clear();
-  pieces_ = 0;
+  fragments_ = 0;
   bool large = false;
   for (std::uint64_t index = begin / ring_.stride; index < end / ring_.stride; ++index) {
     const std::byte* slot_end = data.data() + ((index + 1) * ring_.stride - begin);
-    const bool marked = rung && (index + 1) * ring_.stride == end;
+    const bool marked = notified && (index + 1) * ring_.stride == end;
     const std::string broken = check_slot(slot_end, index, marked, reader);
     if (!broken.empty()) return broken;
     const auto slot = data.first(static_cast<std::size_t>(slot_end - data.data()));
     const std::string broken_read = check_read_slot(trailer_before(slot), slot_end);
     if (!broken_read.empty()) return broken_read;
     large |= trailer_before(slot).bytes > kCheckedBytesMax;
-    const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !rung);
+    const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !notified);
     if (needs_check && !check_holds(slot))
       return "the check of position " + std::to_string(next_ - 1) + " does not hold";
   }
-  if (asked == Arrival::kMixed && rung != large && !(rung && may_ring))
-    return rung ? "a write of small slots alone was rung for" : "a write with a larger slot was not rung for";
+  if (asked == Arrival::kMixed && notified != large && !(notified && may_ring))
+    return notified ? "a write of small slots alone was notified for" : "a write with a larger slot was not notified for";
   return "";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one side of a connection may write into the other: known from the greeting and the
+// What one side of a connection may write into the other: known from the Hello and the
 // acknowledgements that crossed the wire, never from what the channel under test believes.
 //
 //   announce()   the peer's Hello: its first ring and its inbox
@@ -33,21 +33,21 @@ class SimRules {
 
   [[nodiscard]] WriteKind kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
-  // Looks at a write of slots, with a doorbell behind it or not, when it is posted. "" or the rule it
+  // Looks at a write of slots, with a notification behind it or not, when it is posted. "" or the rule it
   // breaks. `asked` is how the reader learns of slots; `reader` may be nullptr; `may_ring`: for small slots, too.
   [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
-                                        std::span<const std::byte> data, bool rung,
+                                        std::span<const std::byte> data, bool notified,
                                         Arrival asked, const RingConsumer* reader, bool may_ring);
 
-  // The same of a write of data: it answers the oldest request that is not answered, at the next of its bytes;
-  // only pieces may wait meanwhile.
+  // The same of a write of data: it responses the oldest request that is not answered, at the next of its bytes;
+  // only fragments may wait meanwhile.
   [[nodiscard]] std::string check_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                                        std::uint32_t sequence);
   // The peer has sent these requests.
   void asked(std::span<const ReadRequestParts> requests);
   // Those in the last write of slots.
   [[nodiscard]] const std::vector<ReadRequestParts>& requests() const { return requests_; }
-  [[nodiscard]] std::uint32_t pieces() const { return pieces_; }
+  [[nodiscard]] std::uint32_t fragments() const { return fragments_; }
 
   // Positions of the last write check_slots() let pass.
   [[nodiscard]] std::uint64_t first() const { return first_; }
@@ -74,21 +74,21 @@ class SimRules {
   [[nodiscard]] std::string check_slot(const std::byte* end, std::uint64_t index, bool marked,
                                        const RingConsumer* reader);
 
-  struct Answer {
+  struct Response {
     ReadRequestParts request;
     std::uint64_t done = 0;
     std::size_t segment = 0;       // of the destinations
     std::uint32_t in_segment = 0;  // bytes
-    bool pieces = false;           // it began so
+    bool fragments = false;           // it began so
   };
 
   [[nodiscard]] std::string check_read_slot(const SlotTrailer& trailer, const std::byte* end);
-  [[nodiscard]] std::string check_piece(std::span<const std::byte> payload, bool last);
+  [[nodiscard]] std::string check_fragment(std::span<const std::byte> payload, bool last);
 
   Ring ring_;
-  std::deque<Answer> answers_;             // due to the peer, oldest first
+  std::deque<Response> responses_;             // due to the peer, oldest first
   std::vector<ReadRequestParts> requests_; // in the last write
-  std::uint32_t pieces_ = 0;               // in the last write
+  std::uint32_t fragments_ = 0;               // in the last write
   std::optional<Promise> promised_;
   std::uint64_t inbox_address_ = 0;
   std::uint64_t first_ = 0;

@@ -9,7 +9,7 @@ namespace bufenlarge::sim {
 
 void SimRules::asked(std::span<const ReadRequestParts> requests) {
   for (const ReadRequestParts& one : requests)
-    if (one.head.sequence != 0) answers_.push_back({one});
+    if (one.head.sequence != 0) responses_.push_back({one});
 }
 
 std::string SimRules::check_read_slot(const SlotTrailer& trailer, const std::byte* end) {
@@ -19,52 +19,52 @@ std::string SimRules::check_read_slot(const SlotTrailer& trailer, const std::byt
     if (!parts) return "a read request that is none";
     requests_.push_back(std::move(*parts));
   }
-  if (trailer.kind == static_cast<std::uint8_t>(SlotKind::kReadPiece)) {
-    ++pieces_;
-    return check_piece(payload, (trailer.marks & kMarkLast) != 0);
+  if (trailer.kind == static_cast<std::uint8_t>(SlotKind::kReadFragment)) {
+    ++fragments_;
+    return check_fragment(payload, (trailer.marks & kMarkLast) != 0);
   }
   return "";
 }
 
-std::string SimRules::check_piece(std::span<const std::byte> payload, bool last) {
-  if (answers_.empty()) return "a piece that nobody asked for";
-  ReadPiece head;
-  if (payload.size() <= sizeof head) return "a piece without data";
+std::string SimRules::check_fragment(std::span<const std::byte> payload, bool last) {
+  if (responses_.empty()) return "a fragment that nobody asked for";
+  ReadFragment head;
+  if (payload.size() <= sizeof head) return "a fragment without data";
   std::memcpy(&head, payload.data(), sizeof head);
-  Answer& answer = answers_.front();
+  Response& response = responses_.front();
   const std::uint64_t bytes = payload.size() - sizeof head;
-  if (head.sequence != answer.request.head.sequence) return "a piece of another request than the oldest";
-  if (answer.done != 0 && !answer.pieces) return "a piece after writes";
-  answer.pieces = true;
-  if (bytes > answer.request.bytes - answer.done) return "a piece that is too long";
-  answer.done += bytes;
-  if (last != (answer.done == answer.request.bytes)) return "a piece whose mark is wrong";
-  if (last) answers_.pop_front();
+  if (head.sequence != response.request.head.sequence) return "a fragment of another request than the oldest";
+  if (response.done != 0 && !response.fragments) return "a fragment after writes";
+  response.fragments = true;
+  if (bytes > response.request.bytes - response.done) return "a fragment that is too long";
+  response.done += bytes;
+  if (last != (response.done == response.request.bytes)) return "a fragment whose mark is wrong";
+  if (last) responses_.pop_front();
   return "";
 }
 
 std::string SimRules::check_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                                  std::uint32_t sequence) {
-  // Pieces of an answer before may still wait for their turn in the ring.
-  const auto fits = [&](const Answer& one) {
-    if (one.pieces || (one.request.head.flags & kReadInPieces) != 0) return false;
+  // Fragments of an response before may still wait for their turn in the ring.
+  const auto fits = [&](const Response& one) {
+    if (one.fragments || (one.request.head.flags & kReadThroughRing) != 0) return false;
     const ReadDestination& to = one.request.destinations[one.segment];
     return key == to.key && address == to.address + one.in_segment && bytes <= to.bytes - one.in_segment && bytes != 0;
   };
-  auto found = answers_.begin();
-  for (; found != answers_.end() && !fits(*found); ++found) {
-    if (found->done != 0 && !found->pieces) return "data that goes to another place than was asked";
-    found->pieces = true;
+  auto found = responses_.begin();
+  for (; found != responses_.end() && !fits(*found); ++found) {
+    if (found->done != 0 && !found->fragments) return "data that goes to another place than was asked";
+    found->fragments = true;
   }
-  if (found == answers_.end()) return "data that nobody asked for, or not there";
-  Answer& answer = *found;
-  const ReadDestination& to = answer.request.destinations[answer.segment];
-  answer.done += bytes;
-  answer.in_segment += static_cast<std::uint32_t>(bytes);
-  if (answer.in_segment == to.bytes) ++answer.segment, answer.in_segment = 0;
-  const bool last = answer.done == answer.request.bytes;
-  if (sequence != (last ? answer.request.head.sequence : 0)) return "data whose sequence is wrong";
-  if (last) answers_.erase(found);
+  if (found == responses_.end()) return "data that nobody asked for, or not there";
+  Response& response = *found;
+  const ReadDestination& to = response.request.destinations[response.segment];
+  response.done += bytes;
+  response.in_segment += static_cast<std::uint32_t>(bytes);
+  if (response.in_segment == to.bytes) ++response.segment, response.in_segment = 0;
+  const bool last = response.done == response.request.bytes;
+  if (sequence != (last ? response.request.head.sequence : 0)) return "data whose sequence is wrong";
+  if (last) responses_.erase(found);
   return "";
 }
 

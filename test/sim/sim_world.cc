@@ -8,7 +8,7 @@ namespace bufenlarge::sim {
 
 namespace {
 
-// A world that needs more is taken for one that never drains. Both are many times what any seed of a
+// A job_id that needs more is taken for one that never drains. Both are many times what any seed of a
 // correct library has needed.
 constexpr std::uint64_t kStepsMax = 1'000'000;
 constexpr std::uint64_t kVirtualUsMax = 600'000'000;
@@ -24,7 +24,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
       shared_{fabric_,
               config_,
               flows_,
-              config.answers_max,
+              config.responses_max,
               [this](std::uint32_t rank) { beside(rank); },
               0,
               std::vector<bool>(config.peers)},
@@ -36,7 +36,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
       }) {
   shared_.reads = &reads_;
   shared_.writes = &writes_;
-  strangers_left_ = config.strangers;
+  unauthorized_left_ = config.unauthorized;
   fabric_.arrival = config.arrival;
   fabric_.arrival_odd = config.arrival_odd;
   fabric_.any_order = config.any_order;
@@ -82,7 +82,7 @@ void SimWorld::step() {
   put_due_messages();
   reads_.put_due();
   writes_.put_due();
-  if (strangers_left_ != 0 && fabric_.random.chance(20)) knock();
+  if (unauthorized_left_ != 0 && fabric_.random.chance(20)) knock();
   die_if_due();
   for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
   const std::uint32_t who = config_.in_turn ? turn_++ % config_.peers : fabric_.random.below(config_.peers);
@@ -128,10 +128,10 @@ void SimWorld::put_due_messages() {
   }
 }
 
-// Random bytes, or a greeting that is wrong in one field: nobody may connect, and nobody be harmed.
+// Random bytes, or a Hello that is wrong in one field: nobody may connect, and nobody be harmed.
 void SimWorld::knock() {
-  --strangers_left_;
-  ++fabric_.totals.strangers;
+  --unauthorized_left_;
+  ++fabric_.totals.unauthorized;
   std::array<std::byte, kHelloBytes> bytes{};
   for (std::byte& one : bytes) one = static_cast<std::byte>(fabric_.random.below(256));
   const std::uint32_t length = fabric_.random.below(kHelloBytes + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A simulated world: its processes take turns by chance, time goes on a little with each turn, and in
+// A simulated job_id: its processes take turns by chance, time goes on a little with each turn, and in
 // leaps when nothing is under way. It runs until every message has arrived, and then looks at what is
 // left over.
 #pragma once
@@ -53,7 +53,7 @@ class SimWorld {
   void check_end();
   void check_channel(const SimPeer& peer, std::uint32_t other);
   [[nodiscard]] static bool narrow(const SimPeer::Channel& from, const SimPeer::Channel& to);
-  [[nodiscard]] bool grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool pieces) const;
+  [[nodiscard]] bool grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const;
   void check_direction(const SimPeer& sender, const SimPeer& receiver);
   void check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow);
   void check_memory(const SimPeer& peer);
@@ -77,7 +77,7 @@ class SimWorld {
   std::uint64_t leap_us_ = 0;
   std::uint32_t still_ = 0;  // turns in which nothing moved
   std::uint32_t turn_ = 0;
-  std::uint32_t strangers_left_ = 0;
+  std::uint32_t unauthorized_left_ = 0;
   bool leaps_ = true;
   bool beside_ = false;
   bool dead_ = false;

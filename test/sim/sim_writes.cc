@@ -37,7 +37,7 @@ void SimWrites::begin(const SimWritePlan& plan) {
   write->from = write->bytes;
   write->to.assign(plan.bytes, kUnwritten);
   fabric_.moved = true;
-  if (!target->share(write->to, write->shared)) return;
+  if (!target->register_window(write->to, write->shared)) return;
   const bool can = fabric_.arrival_of(plan.target) != Arrival::kChecked;
   if (write->shared.writable != can) violate(*write, "shared for writing where that cannot be told, or not where it can");
   if (can) {
@@ -51,7 +51,7 @@ void SimWrites::begin(const SimWritePlan& plan) {
     ++fabric_.totals.writes;
     writer->put_after_writes(plan.target, plan.after_bytes, write.get());
   } else {
-    target->unshare(write->shared);
+    target->deregister_window(write->shared);
   }
   writes_.push_back(std::move(write));
 }
@@ -73,7 +73,7 @@ void SimWrites::arrived(SimWrite& write) {
   write.arrived = true;
   if (write.to != write.bytes) violate(write, "the message after it came before it, or it is wrong");
   fabric_.totals.bytes_written += write.bytes.size();
-  peer_of_(write.plan->target)->unshare(write.shared);
+  peer_of_(write.plan->target)->deregister_window(write.shared);
   std::ranges::fill(write.to, kGivenBack);
 }
 
@@ -98,7 +98,7 @@ void SimWrites::check_end() {
     if (write->told != 0 && !std::ranges::all_of(write->from, given_back)) violate(*write, "the source was changed after the end");
     SimPeer* target = peer_of_(write->plan->target);
     if (target != nullptr && write->ordered && !write->arrived) {
-      target->unshare(write->shared);
+      target->deregister_window(write->shared);
       write->arrived = true;
       std::ranges::fill(write->to, kGivenBack);
     }

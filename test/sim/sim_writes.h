@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that processes of a simulated world share and others write, each write followed by a message: when it is
+// Memory that processes of a simulated job_id share and others write, each write followed by a message: when it is
 // delivered the data is there, and its owner takes the memory back at once.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "channel/exposures.h"
+#include "channel/source_table.h"
 #include "sim/sim_config.h"
 #include "sim/sim_fabric.h"
 #include "status.h"
@@ -23,7 +23,7 @@ struct SimWrite {
   std::vector<std::byte> bytes;  // as they are to be
   std::vector<std::byte> from;
   std::vector<std::byte> to;
-  Shared shared;
+  Window shared;
   bool ordered = false;
   bool arrived = false;  // the message after it
   unsigned told = 0;

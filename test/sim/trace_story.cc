@@ -20,7 +20,7 @@ bool read_processes(SimConfig& config, Words& words) {
 bool read_fabric(SimConfig& config, Words& words) {
   std::string kind;
   words >> kind;
-  for (const Arrival arrival : {Arrival::kInOrder, Arrival::kChecked, Arrival::kDoorbell, Arrival::kMixed}) {
+  for (const Arrival arrival : {Arrival::kInOrder, Arrival::kChecked, Arrival::kNotified, Arrival::kMixed}) {
     if (kind != arrival_name(arrival)) continue;
     config.arrival = config.arrival_odd = arrival;
     if (arrival == Arrival::kInOrder) config.inline_bytes = 2 * sizeof(EnlargeAck);

@@ -33,8 +33,8 @@ std::vector<fs::path> stories() {
 }
 
 SimResult tell(const TraceStory& story) {
-  SimWorld world(story.config, TraceOutput::kKeep);
-  return world.run();
+  SimWorld job_id(story.config, TraceOutput::kKeep);
+  return job_id.run();
 }
 
 }  // namespace

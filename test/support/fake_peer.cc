@@ -77,7 +77,7 @@ void FakePeer::ask(EnlargeRequest request) {
 }
 
 bool FakePeer::checks(std::size_t bytes) const {
-  const bool mixed = (theirs_.flags & kHelloWantsDoorbells) != 0;
+  const bool mixed = (theirs_.flags & kHelloWantsNotifications) != 0;
   return (theirs_.flags & kHelloVerifiesSlots) != 0 && (!mixed || bytes <= kCheckedBytesMax);
 }
 
@@ -89,7 +89,7 @@ Bytes FakePeer::seal(SlotKind kind, std::span<const std::byte> payload, std::uin
   const SlotFill fill{commit_word(position_, write_lap_), bytes,
                       granted_low.value_or(static_cast<std::uint32_t>(consumed_)),
                       epoch.value_or(their_epoch_), kind, marks,
-                      checks(bytes) && (marks & kMarkRung) == 0};
+                      checks(bytes) && (marks & kMarkNotified) == 0};
   seal_slot(slot.data(), stride, fill);
   return slot;
 }
@@ -106,12 +106,12 @@ void FakePeer::advance() {
 }
 
 void FakePeer::write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) {
-  const bool rings = on_rung && (theirs_.flags & kHelloWantsDoorbells) != 0 && !checks(payload.size());
-  const Bytes slot = seal(kind, payload, static_cast<std::uint8_t>(rings ? marks | kMarkRung : marks));
+  const bool rings = on_notified && (theirs_.flags & kHelloWantsNotifications) != 0 && !checks(payload.size());
+  const Bytes slot = seal(kind, payload, static_cast<std::uint8_t>(rings ? marks | kMarkNotified : marks));
   const std::size_t begin = payload_offset(their_phase_.stride(), static_cast<std::uint32_t>(payload.size()));
   place(slot, begin, slot.size() - begin);
   advance();
-  if (rings) on_rung();
+  if (rings) on_notified();
 }
 
 void FakePeer::write_control(std::size_t offset, std::span<const std::byte> bytes) const {

@@ -48,7 +48,7 @@ class FakePeer {
   }
   void ask(EnlargeRequest request);
   void write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks);
-  // The slot that would be written next, and its place; for those that write it piece by piece.
+  // The slot that would be written next, and its place; for those that write it fragment by fragment.
   [[nodiscard]] Bytes seal(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) const;
   void place(std::span<const std::byte> slot, std::size_t offset, std::size_t bytes) const;
   void advance();
@@ -65,7 +65,7 @@ class FakePeer {
   void follow_ack();
 
   std::uint8_t flags = 0;         // of the hello: what this side asks for
-  std::function<void()> on_rung;  // after each slot that the channel is to be rung for
+  std::function<void()> on_notified;  // after each slot that the channel is to be notified for
   std::optional<std::uint32_t> granted_low;  // rides on slots instead of consumed(), to break the rules
   std::optional<std::uint16_t> epoch;        // the same for the ring's epoch
 

@@ -83,13 +83,13 @@ FakePort::Region FakePort::register_memory(void* memory, std::size_t bytes, Memo
   return refused ? Region() : Region(this, &fabric.add_user(memory, bytes, use));
 }
 
-FakePort::Link FakePort::open(const void* card, std::span<const std::byte> data, void* user) {
+FakePort::Link FakePort::open(const void* address, std::span<const std::byte> data, void* user) {
   log.push_back("open");
   if (refuses_open) return {};
   LinkState* link = make_link(data, user);
   opened.push_back(link);
   std::uint32_t rank = 0;
-  std::memcpy(&rank, card, sizeof rank);
+  std::memcpy(&rank, address, sizeof rank);
   const auto port = fabric.ports.find(rank);
   if (port != fabric.ports.end()) port->second->request(link->data, link);
   return Link(link);
@@ -122,13 +122,13 @@ void FakePort::check_write(const Link& link, const Region& region, const std::by
   if (from < region.data() || from + bytes > region.data() + region.bytes())
     fabric.violations.push_back("a write from outside of its region");
   if ((sequence != 0) != (use == WriteUse::kLastData))
-    fabric.violations.push_back("a sequence with a write that is not the last of an answer, or none with one that is");
+    fabric.violations.push_back("a sequence with a write that is not the last of an response, or none with one that is");
   const LinkState* other = link.state()->other;
-  // What is rung for a mixed side depends on its slots.
-  const bool slots = use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kRungSlots;
+  // What is notified for a mixed side depends on its slots.
+  const bool slots = use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kNotifiedSlots;
   if (other != nullptr && slots && other->port->arrives != Arrival::kMixed &&
-      (use == WriteUse::kRungSlots) != (other->port->arrives == Arrival::kDoorbell))
-    fabric.violations.push_back("slots rung for a peer that did not ask for it, or not rung for one that did");
+      (use == WriteUse::kNotifiedSlots) != (other->port->arrives == Arrival::kNotified))
+    fabric.violations.push_back("slots notified for a peer that did not ask for it, or not notified for one that did");
 }
 
 void FakePort::land(const Write& write) {
@@ -136,12 +136,12 @@ void FakePort::land(const Write& write) {
     fabric.violations.push_back("a write to memory that is not registered");
   LinkState* other = write.link->other;
   if (other == nullptr) return;
-  if (write.use == WriteUse::kRungSlots) other->port->ring(other);
+  if (write.use == WriteUse::kNotifiedSlots) other->port->ring(other);
   if (write.use == WriteUse::kLastData) other->port->end_read(other, write.sequence);
 }
 
-WriteResult FakePort::write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                            std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
+WriteResult FakePort::write(Link& link, const RdmaWrite<Region>& order) {
+  const auto& [region, from, bytes, address, key, use, sequence] = order;
   if (!link || !link.state()->connected) {
     fabric.violations.push_back("a write on a link that is not connected");
     return WriteResult::kFailed;
@@ -167,7 +167,7 @@ WriteResult FakePort::write(Link& link, const Region& region, const std::byte* f
 }
 
 WriteResult FakePort::takes(const Write& write) {
-  const bool data = write.use >= WriteUse::kData;
+  const bool data = is_data(write.use);
   if (held_ != 0 && !data) return WriteResult::kAgain;
   const bool holds = write.use == WriteUse::kMoreData && held_ + 1 < parts_max;
   const bool copies = write.bytes.size() <= kInlineBytes && !(data && parts_max > 1);

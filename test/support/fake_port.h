@@ -137,11 +137,10 @@ class FakePort {
   // ---- the Port concept
   Region allocate(std::size_t bytes);
   Region register_memory(void* memory, std::size_t bytes, MemoryUse use);
-  Link open(const void* card, std::span<const std::byte> data, void* user);
+  Link open(const void* address, std::span<const std::byte> data, void* user);
   Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
-  WriteResult write(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                    std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence = 0);
+  WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
   template <class Handler>
@@ -158,9 +157,9 @@ class FakePort {
   // Completes this many of the oldest posted writes; by itself when `completes` is set.
   void complete(std::size_t count) { due_completions_ += count; }
   [[nodiscard]] std::size_t posted() const { return static_cast<std::size_t>(std::ranges::count(posted_, false, &Posted::held)); }
-  // A doorbell of the link's other side, told by the next poll that has room for it.
+  // A notification of the link's other side, told by the next poll that has room for it.
   void ring(LinkState* link) { arrivals_.push_back({link, 0}); }
-  // The same for the end of an answer.
+  // The same for the end of an response.
   void end_read(LinkState* link, std::uint32_t sequence) { arrivals_.push_back({link, sequence}); }
   // Entries of the log since the mark, which moves.
   std::vector<std::string> news();
@@ -168,9 +167,9 @@ class FakePort {
   FakeFabric& fabric;
   std::uint64_t now = 1'000'000;
   Arrival arrives = Arrival::kInOrder;
-  std::size_t doorbells_per_poll = 16;  // and ends of answers
+  std::size_t notifications_per_poll = 16;  // and ends of responses
   std::size_t parts_max = 1;            // of one write of data; more: it holds what more follows, as on tcp
-  bool names_ends = true;               // it is told whose link the end of an answer came on
+  bool names_ends = true;               // it is told whose link the end of an response came on
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
   bool completes = true;
   bool refuses_open = false;
@@ -209,7 +208,7 @@ class FakePort {
   };
   struct Arrived {
     LinkState* link;
-    std::uint32_t sequence;  // 0: a doorbell
+    std::uint32_t sequence;  // 0: a notification
   };
 
   LinkState* make_link(std::span<const std::byte> data, void* user);
@@ -233,12 +232,12 @@ static_assert(Port<FakePort>);
 template <class Handler>
 unsigned FakePort::poll(Handler& handler) {
   unsigned count = 0;
-  for (std::size_t room = doorbells_per_poll; room > 0 && !arrivals_.empty(); --room) {
+  for (std::size_t room = notifications_per_poll; room > 0 && !arrivals_.empty(); --room) {
     const Arrived arrived = arrivals_.front();
     arrivals_.pop_front();
     if (arrived.link->user == nullptr) continue;
     if (arrived.sequence == 0)
-      handler.on_doorbell(arrived.link->user);
+      handler.on_notification(arrived.link->user);
     else
       handler.on_read_done(names_ends ? arrived.link->user : nullptr, arrived.sequence);
     ++count;

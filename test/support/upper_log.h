@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The upper layer: writes down what the callbacks tell, and joins pieces to messages.
+// The upper layer: writes down what the callbacks tell, and joins fragments to messages.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace bufenlarge::test {
 
 class UpperLog {
  public:
-  struct Piece {
+  struct Fragment {
     std::uint32_t peer;
     Bytes bytes;
     unsigned marks;
@@ -26,7 +26,7 @@ class UpperLog {
     std::string text;
   };
 
-  // The end of a read, a write or of an exposure.
+  // The end of a read, a write or of an source.
   struct End {
     std::uint32_t peer;
     void* cookie;
@@ -37,19 +37,19 @@ class UpperLog {
   UpperLog(const UpperLog&) = delete;
   UpperLog& operator=(const UpperLog&) = delete;
 
-  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this, &read_done, &read_piece, &release, &write_end}; }
+  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this, &read_done, &read_fragment, &release, &write_end}; }
 
-  // The pieces that came since the last call.
-  [[nodiscard]] std::vector<Piece> take() { return std::exchange(pieces, {}); }
+  // The fragments that came since the last call.
+  [[nodiscard]] std::vector<Fragment> take() { return std::exchange(fragments, {}); }
 
-  std::vector<Piece> pieces;
+  std::vector<Fragment> fragments;
   std::map<std::uint32_t, std::vector<Bytes>> messages;  // whole ones, by peer
   std::vector<Failure> failures;
   std::vector<End> reads;
   std::vector<End> releases;
   std::vector<End> writes;
   std::map<void*, Bytes> handed_up;  // of reads without a destination, by cookie
-  std::function<void(const Piece&)> on_piece;
+  std::function<void(const Fragment&)> on_fragment;
   std::function<void(const End&)> on_read;
   std::function<void(const End&)> on_release;
   std::function<void(const Failure&)> on_failure;
@@ -58,20 +58,20 @@ class UpperLog {
   static void deliver(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks) {
     auto* self = static_cast<UpperLog*>(user);
     const auto* from = static_cast<const std::byte*>(data);
-    const Piece piece{peer, Bytes(from, from + bytes), marks};
-    self->pieces.push_back(piece);
+    const Fragment fragment{peer, Bytes(from, from + bytes), marks};
+    self->fragments.push_back(fragment);
     Bytes& open = self->open_[peer];
     if ((marks & kMarkFirst) != 0) open.clear();
-    open.insert(open.end(), piece.bytes.begin(), piece.bytes.end());
+    open.insert(open.end(), fragment.bytes.begin(), fragment.bytes.end());
     if ((marks & kMarkLast) != 0) self->messages[peer].push_back(open);
-    if (self->on_piece) self->on_piece(piece);
+    if (self->on_fragment) self->on_fragment(fragment);
   }
   static void read_done(void* user, std::uint32_t peer, void* cookie, Status status) {
     auto* self = static_cast<UpperLog*>(user);
     self->reads.push_back({peer, cookie, status});
     if (self->on_read) self->on_read({peer, cookie, status});
   }
-  static void read_piece(void* user, std::uint32_t, void* cookie, const void* data, std::size_t bytes) {
+  static void read_fragment(void* user, std::uint32_t, void* cookie, const void* data, std::size_t bytes) {
     Bytes& all = static_cast<UpperLog*>(user)->handed_up[cookie];
     const auto* from = static_cast<const std::byte*>(data);
     all.insert(all.end(), from, from + bytes);

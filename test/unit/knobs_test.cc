@@ -149,7 +149,7 @@ TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
   CHECK(with({{"PROVIDER", "verbs"}}).values().provider == ProviderChoice::kVerbs);
   CHECK(with({{"PROVIDER", "auto"}}).values().provider == ProviderChoice::kAuto);
   CHECK(with({{"ARRIVAL", "polled"}}).values().arrival == ArrivalChoice::kPolled);
-  CHECK(with({{"ARRIVAL", "doorbell"}}).values().arrival == ArrivalChoice::kDoorbell);
+  CHECK(with({{"ARRIVAL", "notified"}}).values().arrival == ArrivalChoice::kNotified);
   CHECK(with({{"ARRIVAL", "mixed"}}).values().arrival == ArrivalChoice::kMixed);
   CHECK(with({{"ARRIVAL", "auto"}}).values().arrival == ArrivalChoice::kAuto);
   CHECK(with({{"INTERFACE", "eth0"}}).values().interface_name == "eth0");
@@ -196,7 +196,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"ENLARGEMENT", {"maybe", "On", "2", "on ", "enabled"}},
     {"VECTOR", {"full", "Partial", "partial,whole"}},
     {"PROVIDER", {"TCP", "tcp;ofi_rxm", "sockets", "verbs,tcp"}},
-    {"ARRIVAL", {"Polled", "doorbells", "polled,doorbell", "Mixed", "mix", "bell"}},
+    {"ARRIVAL", {"Polled", "notifications", "polled,notification", "Mixed", "mix", "bell"}},
     {"RENDEZVOUS", {"on", "Auto", "Off", "0", "1023", "1073741825", "-1", "64k", "1e6", "auto,off"}},
     {"WINDOW_MEMORY", {"on", "off", "Auto", "auto ", "-1", "1G", "1e9", "1125899906842625"}},
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",

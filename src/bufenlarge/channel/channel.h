@@ -21,7 +21,7 @@
 #include <string_view>
 
 #include "channel/core.h"
-#include "channel/foreign_peers.h"
+#include "channel/other_job_peers.h"
 #include "channel/in_flight.h"
 #include "channel/port.h"
 #include "channel/rendezvous.h"
@@ -44,9 +44,9 @@ class Channel {
   using Region = typename Port::Region;
   using Ring = RingMemory<Region>;
 
-  Channel(Core& core, std::uint32_t peer, const void* card);
+  Channel(Core& core, std::uint32_t peer, const void* address);
   // To a process of another job, which stays where it is.
-  Channel(Core& core, std::uint32_t peer, const ForeignPeer& foreign);
+  Channel(Core& core, std::uint32_t peer, const OtherJobPeer& other_job);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -56,10 +56,10 @@ class Channel {
                             bool corked = false);
   void post_staged();
 
-  // Lets the peer read these segments, which together are one stretch of bytes, by the name it is told. They
+  // Lets the peer read these segments, which together are one range of bytes, by the name it is told. They
   // stay as they are until `released`.
-  [[nodiscard]] Status expose(std::span<const iovec> segments, void* cookie, std::uint32_t& name);
-  // Reads what the peer has exposed; `read_done` tells the end.
+  [[nodiscard]] Status advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& name);
+  // Reads what the peer has advertised; `read_done` tells the end.
   [[nodiscard]] Status read(const ReadOrder& order);
 
   // Writes into what the peer shares; `written` tells when the source is free. kAgain when the source cannot be
@@ -67,7 +67,7 @@ class Channel {
   [[nodiscard]] Status write(const WriteOrder& order);
   // A message that is delivered when all that was written before it is placed. It is for one slot
   // (element_bytes_max), and is taken as a whole or not at all.
-  [[nodiscard]] Status send_after_writes(std::span<const iovec> vector, std::size_t& sent);
+  [[nodiscard]] Status send_fenced(std::span<const iovec> vector, std::size_t& sent);
   // The largest element that can be sent without growing.
   [[nodiscard]] std::uint32_t element_bytes_max() const { return send_geometry().threshold_bytes; }
 
@@ -82,23 +82,23 @@ class Channel {
 
   // Events of the own link.
   void on_written();
-  void on_doorbell();
+  void on_notification();
   void on_data_written();
   void on_read_done(std::uint32_t sequence);
   void on_connected(std::span<const std::byte> data);
   void on_rejected(std::span<const std::byte> data);
   void on_lost(std::string_view why);
-  // A checked request of this peer. Answers it.
+  // A checked request of this peer. Responses it.
   void on_request(typename Port::Request& request, const Hello& hello);
 
   // The channel is of no more use; `text` is told to the upper layer, once.
   void fail(Status status, std::string_view text);
 
   void set_poll_index(std::size_t index) { poll_index_ = index; }
-  void set_attention_listed(bool listed) { attention_listed_ = listed; }
+  void set_pending_listed(bool listed) { pending_listed_ = listed; }
   void set_time_listed(bool listed) { time_listed_ = listed; }
-  void set_rung_listed(bool listed) { rung_listed_ = listed; }
-  [[nodiscard]] bool rung() const { return doorbells_ != 0 && connected(); }
+  void set_notified_listed(bool listed) { notified_listed_ = listed; }
+  [[nodiscard]] bool notified() const { return notifications_ != 0 && connected(); }
 
   [[nodiscard]] Core& core() { return core_; }
   [[nodiscard]] std::uint32_t peer() const { return peer_; }
@@ -131,12 +131,12 @@ class Channel {
     std::uint32_t stride = 0;        // of the ring
     std::uint32_t control_key = 0;
     bool wants_checks = false;
-    bool wants_doorbells = false;
+    bool wants_notifications = false;
   };
 
   // ---- channel_send.h
   [[nodiscard]] Status not_ready();
-  [[nodiscard]] bool send_straight(std::span<const iovec> vector, std::size_t& sent);
+  [[nodiscard]] bool send_single_slot(std::span<const iovec> vector, std::size_t& sent);
   void stage(std::span<const iovec> elements, bool ends, std::size_t& sent);
   void stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks);
   [[nodiscard]] std::uint32_t room();
@@ -144,8 +144,8 @@ class Channel {
   [[nodiscard]] bool post_run();
   [[nodiscard]] bool write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count);
   [[nodiscard]] std::uint32_t run_length() const;
-  [[nodiscard]] bool to_be_rung(std::uint32_t first, std::uint32_t count) const;
-  void mark_rung(std::uint32_t first, std::uint32_t count);
+  [[nodiscard]] bool needs_notification(std::uint32_t first, std::uint32_t count) const;
+  void mark_notified(std::uint32_t first, std::uint32_t count);
   [[nodiscard]] bool post_word(std::uint64_t inbox_offset, std::size_t bytes);
   [[nodiscard]] bool may_stage();
   [[nodiscard]] bool grows();
@@ -173,8 +173,8 @@ class Channel {
   // ---- channel_connect.h
   [[nodiscard]] bool prepare_memory();
   [[nodiscard]] Hello own_hello(std::uint16_t attempt, std::uint64_t job_key) const;
-  [[nodiscard]] std::uint64_t called_key() const { return foreign_ ? foreign_->job_key : core_.expected.job_key; }
-  [[nodiscard]] std::string wrong_answer(const HelloVerdict& verdict) const;
+  [[nodiscard]] std::uint64_t called_key() const { return other_job_ ? other_job_->job_key : core_.expected.job_key; }
+  [[nodiscard]] std::string wrong_reply(const HelloVerdict& verdict) const;
   void adopt(const Hello& hello);
   void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
   void open();
@@ -183,9 +183,9 @@ class Channel {
   void lose();
   void close_link();
   void release();
-  void want_attention();
+  void want_service();
   void want_time();
-  void list_rung();
+  void list_notified();
 
   [[nodiscard]] const Phase& send_geometry() const { return core_.settings.phases.at(send_phase_); }
   void note_registered();
@@ -206,17 +206,17 @@ class Channel {
   Connect connect_;
   DirectionCounters sent_;
   DirectionCounters received_;
-  const void* card_;                      // of a peer of the own job
-  const ForeignPeer* foreign_ = nullptr;  // else
+  const void* address_;                      // of a peer of the own job
+  const OtherJobPeer* other_job_ = nullptr;  // else
   std::size_t poll_index_ = PollSet<Channel>::kNone;
   std::size_t registered_bytes_max_ = 0;
   std::uint64_t provision_retry_us_ = 0;
   std::uint64_t provision_give_up_us_ = 0;
   std::string error_;
   std::string loss_;
-  std::uint64_t rung_before_ = 0;  // slots of smaller positions are rung for if the peer can be
+  std::uint64_t notify_before_ = 0;  // slots of smaller positions are notified for if the peer can be
   std::uint32_t peer_;
-  std::uint32_t doorbells_ = 0;  // rung, and the last slot of their write not read yet
+  std::uint32_t notifications_ = 0;  // notified, and the last slot of their write not read yet
   std::uint16_t send_epoch_ = 0;
   std::uint16_t receive_epoch_ = 0;
   std::uint8_t send_phase_ = 0;
@@ -228,13 +228,13 @@ class Channel {
   bool grant_due_ = false;
   bool ack_due_ = false;
   bool repeat_due_ = false;
-  bool greeting_due_ = false;
+  bool hello_due_ = false;
   bool release_due_ = false;
   bool loss_due_ = false;         // the connection is lost; what it brought is read first
   bool attempt_counted_ = false;  // in core_.attempts_out
-  bool attention_listed_ = false;
+  bool pending_listed_ = false;
   bool time_listed_ = false;
-  bool rung_listed_ = false;
+  bool notified_listed_ = false;
 };
 
 }  // namespace bufenlarge

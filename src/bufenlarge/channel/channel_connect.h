@@ -15,30 +15,30 @@
 namespace bufenlarge {
 
 template <class PortT>
-Channel<PortT>::Channel(Core& core, std::uint32_t peer, const void* card)
+Channel<PortT>::Channel(Core& core, std::uint32_t peer, const void* address)
     : core_(core),
       enlarge_sender_(core.settings.ack_timeout_us),
       connect_(core.rank, peer, core.settings.connect_timeout_us),
-      card_(card),
+      address_(address),
       peer_(peer),
       send_limit_(core.settings.enlargement ? core.settings.phases.last() : std::uint8_t{0}) {}
 
-// Of two that call each other at once, the one of the lower world and rank wins.
+// Of two that call each other at once, the one of the lower job_id and rank wins.
 template <class PortT>
-Channel<PortT>::Channel(Core& core, std::uint32_t peer, const ForeignPeer& foreign)
+Channel<PortT>::Channel(Core& core, std::uint32_t peer, const OtherJobPeer& other_job)
     : Channel(core, peer, nullptr) {
-  const bool wins = std::pair(core.world, core.rank) < std::pair(foreign.world, foreign.rank);
+  const bool wins = std::pair(core.job_id, core.rank) < std::pair(other_job.job_id, other_job.rank);
   connect_ = Connect(wins ? 0 : 1, wins ? 1 : 0, core.settings.connect_timeout_us);
-  foreign_ = &foreign;
+  other_job_ = &other_job;
 }
 
 // ---- waiting work
 
 template <class PortT>
-void Channel<PortT>::want_attention() {
-  if (attention_listed_) return;
-  attention_listed_ = true;
-  core_.attention.push_back(this);
+void Channel<PortT>::want_service() {
+  if (pending_listed_) return;
+  pending_listed_ = true;
+  core_.pending.push_back(this);
 }
 
 template <class PortT>
@@ -49,21 +49,21 @@ void Channel<PortT>::want_time() {
 }
 
 template <class PortT>
-void Channel<PortT>::list_rung() {
-  if (rung_listed_) return;
-  rung_listed_ = true;
-  core_.rung.push_back(this);
+void Channel<PortT>::list_notified() {
+  if (notified_listed_) return;
+  notified_listed_ = true;
+  core_.notified.push_back(this);
 }
 
 template <class PortT>
 bool Channel<PortT>::service(std::uint64_t now_us) {
   if (release_due_) release();
-  // Doorbells and ends of answers from before the loss are in the completion queue.
-  const bool has_completions = has_doorbells(core_.port.arrival()) || rendezvous_ != nullptr;
+  // Notifications and ends of responses from before the loss are in the completion queue.
+  const bool has_completions = has_notifications(core_.port.arrival()) || rendezvous_ != nullptr;
   if (loss_due_ && (!has_completions || core_.port_drained)) lose();
   if (failed() || !connect_.established()) return release_due_;
-  if (greeting_due_ && room() != 0) {
-    greeting_due_ = false;
+  if (hello_due_ && room() != 0) {
+    hello_due_ = false;
     stage_slot(SlotKind::kHello, 0, 0);
   }
   flush();
@@ -80,14 +80,14 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
   if (!failed() && grant_due_) maybe_grant();
   const bool rendezvous_due = !failed() && rendezvous_ && rendezvous_->service();
   if (failed()) return release_due_;
-  return rendezvous_due || loss_due_ || greeting_due_ || !producer_.all_posted() || !enlarge_sender_.steady() ||
+  return rendezvous_due || loss_due_ || hello_due_ || !producer_.all_posted() || !enlarge_sender_.steady() ||
          enlarge_receiver_.acked() || ack_due_ || repeat_due_ || grant_due_;
 }
 
 template <class PortT>
 bool Channel<PortT>::idle() const {
   return failed() || !connect_.established() ||
-         (producer_.all_posted() && in_flight_.empty() && !greeting_due_ && !ack_due_ && !repeat_due_ &&
+         (producer_.all_posted() && in_flight_.empty() && !hello_due_ && !ack_due_ && !repeat_due_ &&
           !grant_due_ && (!rendezvous_ || rendezvous_->idle()));
 }
 
@@ -108,7 +108,7 @@ bool Channel<PortT>::prepare_memory() {
     producer_.start(0, core_.settings.phases.at(0).slots);
     consumer_.start(0, core_.settings.phases.at(0).slots);
     in_flight_.clear();
-    doorbells_ = 0;
+    notifications_ = 0;
   }
   return have;
 }
@@ -122,7 +122,7 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) co
   const Arrival arrival = core_.port.arrival();
   const bool checks = arrival == Arrival::kChecked || arrival == Arrival::kMixed;
   hello.flags = static_cast<std::uint8_t>((checks ? kHelloVerifiesSlots : 0) |
-                                          (has_doorbells(arrival) ? kHelloWantsDoorbells : 0));
+                                          (has_notifications(arrival) ? kHelloWantsNotifications : 0));
   hello.rank = core_.rank;
   hello.job_key = job_key;
   hello.ring_address = receive_ring_.region().remote_address();
@@ -133,9 +133,9 @@ Hello Channel<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) co
   hello.slots = own.slots;
   hello.attempt = attempt;
   hello.geometry = own.geometry;
-  if (foreign_ != nullptr) {
-    hello.flags |= kHelloForeign;
-    hello.slot_bytes = core_.world;
+  if (other_job_ != nullptr) {
+    hello.flags |= kHelloOtherJob;
+    hello.slot_bytes = core_.job_id;
     hello.slots = 0;
   }
   return hello;
@@ -146,15 +146,15 @@ void Channel<PortT>::adopt(const Hello& hello) {
   aim_at(hello.ring_address, hello.ring_key, core_.settings.phases.at(0).stride());
   remote_.control_address = hello.control_address;
   remote_.control_key = hello.control_key;
-  remote_.wants_doorbells = (hello.flags & kHelloWantsDoorbells) != 0;
+  remote_.wants_notifications = (hello.flags & kHelloWantsNotifications) != 0;
   remote_.wants_checks = (hello.flags & kHelloVerifiesSlots) != 0;
 }
 
 // Of a port that can say why, the reason too.
 template <class PortT>
 std::string Channel<PortT>::no_endpoint() const {
-  if constexpr (requires { core_.port.trouble(); })
-    return "no endpoint could be opened: " + core_.port.trouble();
+  if constexpr (requires { core_.port.last_error(); })
+    return "no endpoint could be opened: " + core_.port.last_error();
   return "no endpoint could be opened";
 }
 
@@ -166,12 +166,12 @@ void Channel<PortT>::open() {
     fail(Status::kMemoryError, no_memory("the rings of a new connection"));
     return;
   }
-  if (foreign_ != nullptr && !foreign_->named()) {
+  if (other_job_ != nullptr && !other_job_->named()) {
     on_lost("its address is not known");
     return;
   }
   const HelloBytes hello = encode_hello(own_hello(connect_.attempt(), called_key()));
-  link_ = core_.port.open(foreign_ != nullptr ? foreign_->card.data() : card_, std::span<const std::byte>(hello), this);
+  link_ = core_.port.open(other_job_ != nullptr ? other_job_->address.data() : address_, std::span<const std::byte>(hello), this);
   if (!link_) on_lost(no_endpoint());
 }
 
@@ -188,9 +188,9 @@ void Channel<PortT>::act(Connect::Action action, std::string_view why, Status if
     case Connect::Action::kOpen:
       open();
       return;
-    case Connect::Action::kGreet:
-      greeting_due_ = true;
-      if (service(core_.port.now_us())) want_attention();
+    case Connect::Action::kSendHello:
+      hello_due_ = true;
+      if (service(core_.port.now_us())) want_service();
       return;
     case Connect::Action::kClose:
       close_link();
@@ -236,15 +236,15 @@ void Channel<PortT>::on_request(typename Port::Request& request, const Hello& he
   if (!link_) on_lost("the connection could not be accepted");
 }
 
-// What is wrong with the Hello that answers the own one; empty when nothing is.
+// What is wrong with the Hello that responses the own one; empty when nothing is.
 template <class PortT>
-std::string Channel<PortT>::wrong_answer(const HelloVerdict& verdict) const {
+std::string Channel<PortT>::wrong_reply(const HelloVerdict& verdict) const {
   if (!verdict.hello) return verdict.text;
   const Hello& hello = *verdict.hello;
-  const bool is_foreign = (hello.flags & kHelloForeign) != 0;
-  const bool right = foreign_ != nullptr
-                         ? is_foreign && hello.slot_bytes == foreign_->world && hello.rank == foreign_->rank
-                         : !is_foreign && hello.rank == peer_;
+  const bool is_other_job = (hello.flags & kHelloOtherJob) != 0;
+  const bool right = other_job_ != nullptr
+                         ? is_other_job && hello.slot_bytes == other_job_->job_id && hello.rank == other_job_->rank
+                         : !is_other_job && hello.rank == peer_;
   return right && hello.attempt == connect_.attempt() ? "" : "another process answered";
 }
 
@@ -256,7 +256,7 @@ void Channel<PortT>::on_connected(std::span<const std::byte> data) {
     HelloExpectation expected = core_.expected;
     expected.job_key = called_key();
     const HelloVerdict verdict = check_hello(data, expected);
-    if (const std::string wrong = wrong_answer(verdict); !wrong.empty()) {
+    if (const std::string wrong = wrong_reply(verdict); !wrong.empty()) {
       fail(Status::kProtocolError, wrong);
       return;
     }
@@ -266,8 +266,8 @@ void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   }
   if (!poll_listed()) poll_index_ = core_.rings.add(this);
   watch_next_slot();
-  if (doorbells_ != 0) list_rung();  // some were read before this event
-  if (rendezvous_) want_attention();
+  if (notifications_ != 0) list_notified();  // some were read before this event
+  if (rendezvous_) want_service();
   act(connect_.on_connected(), "");
 }
 

@@ -18,14 +18,14 @@ template <class PortT>
 void Channel<PortT>::begin_enlargement(std::uint8_t phase) {
   enlarge_sender_.need(phase);
   serve_request();
-  if (!failed()) want_attention();
+  if (!failed()) want_service();
 }
 
 // The request is the last slot of its ring: nothing is staged after it before the swap.
 template <class PortT>
 void Channel<PortT>::serve_request() {
   if (room() == 0) return;
-  // An answer to an earlier request may still lie there.
+  // An response to an earlier request may still lie there.
   std::memset(&control_.block->inbox.ack, 0, sizeof(EnlargeAck));
   const EnlargeRequest request = enlarge_sender_.request();
   stage_control(SlotKind::kEnlargeRequest, std::as_bytes(std::span(&request, 1)));
@@ -71,7 +71,7 @@ void Channel<PortT>::swap_send_ring(std::uint64_t now_us) {
   send_epoch_ = ack.epoch;
   if (*phase > send_phase_) ++sent_.enlargements;
   if (*phase < enlarge_sender_.request().phase) {
-    // What one side has no memory for goes in pieces.
+    // What one side has no memory for goes in fragments.
     send_limit_ = *phase;
     ++sent_.refused;
   }
@@ -136,7 +136,7 @@ void Channel<PortT>::swap_receive_ring() {
   grant_due_ = false;
   control_.block->outbox.ack = enlarge_receiver_.ack();
   ack_due_ = !post_word(offsetof(ControlInbox, ack), sizeof(EnlargeAck));
-  if (!failed()) want_attention();  // for the ack, and for repeat words until it is confirmed
+  if (!failed()) want_service();  // for the ack, and for repeat words until it is confirmed
 }
 
 template <class PortT>
@@ -161,7 +161,7 @@ bool Channel<PortT>::provision(Ring& ring, const Phase& geometry) {
 template <class PortT>
 std::string Channel<PortT>::no_memory(std::string_view what) const {
   const std::string text = "no memory could be registered for " + std::string(what);
-  if constexpr (requires { core_.port.memory_trouble(); }) return text + ": " + core_.port.memory_trouble();
+  if constexpr (requires { core_.port.memory_error(); }) return text + ": " + core_.port.memory_error();
   return text;
 }
 

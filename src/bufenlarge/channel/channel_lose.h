@@ -18,7 +18,7 @@ void Channel<PortT>::on_rejected(std::span<const std::byte> data) {
     on_lost("the connection was refused");
     return;
   }
-  const RejectReason reason = reject ? static_cast<RejectReason>(reject->reason) : RejectReason::kStranger;
+  const RejectReason reason = reject ? static_cast<RejectReason>(reject->reason) : RejectReason::kUnauthorized;
   const std::string why = reject ? describe_reject(*reject, core_.expected)
                                  : std::string("the peer does not take this process for one of its job");
   const Connect::Action action = connect_.on_rejected(reason, core_.port.now_us(), core_.random());
@@ -37,7 +37,7 @@ void Channel<PortT>::on_lost(std::string_view why) {
     loss_due_ = true;
     core_.port_drained = false;  // what matters is a look at the queue after the loss
     loss_ = why;
-    want_attention();
+    want_service();
   } else {
     act(connect_.on_lost(core_.port.now_us(), core_.random()), why);
   }
@@ -65,7 +65,7 @@ void Channel<PortT>::fail(Status status, std::string_view text) {
   failure_ = status;
   error_ = text;
   release_due_ = true;
-  want_attention();
+  want_service();
   core_.upper.failed(core_.upper.user, peer_, status, error_.c_str());
 }
 

@@ -8,14 +8,14 @@
 namespace bufenlarge {
 
 template <class PortT>
-void Channel<PortT>::on_doorbell() {
+void Channel<PortT>::on_notification() {
   if (failed()) return;
-  if (!has_doorbells(core_.port.arrival())) {
-    fail(Status::kProtocolError, "the peer rang a doorbell that was not asked for");
+  if (!has_notifications(core_.port.arrival())) {
+    fail(Status::kProtocolError, "the peer rang a notification that was not asked for");
     return;
   }
-  ++doorbells_;
-  list_rung();
+  ++notifications_;
+  list_notified();
 }
 
 template <class PortT>
@@ -34,7 +34,7 @@ unsigned Channel<PortT>::receive() {
       fail(Status::kProtocolError, "the peer wrote a slot that breaks the wire protocol");
       break;
     }
-    if (doorbells_ != 0 && (trailer.marks & kMarkRung) != 0) --doorbells_;
+    if (notifications_ != 0 && (trailer.marks & kMarkNotified) != 0) --notifications_;
     if (connect_.state() == Connect::State::kSilent) connect_.on_first_message();
     if (enlarge_receiver_.acked()) enlarge_receiver_.confirmed();
     if (!take_slot(slot, trailer)) break;
@@ -56,14 +56,14 @@ SlotState Channel<PortT>::look(const std::byte* slot, SlotTrailer& trailer) cons
   };
   if (arrival == Arrival::kInOrder || arrival == Arrival::kChecked)
     return inspect(arrival == Arrival::kChecked, receive_ring_.stride());
-  if (doorbells_ != 0) {  // all slots up to the next mark are placed
+  if (notifications_ != 0) {  // all slots up to the next mark are placed
     const SlotState state = inspect(false, 0);
     return state == SlotState::kEmpty ? SlotState::kInvalid : state;
   }
-  // Beyond the last doorbell a slot may look whole and not be.
-  if (arrival == Arrival::kDoorbell) return SlotState::kEmpty;
+  // Beyond the last notification a slot may look whole and not be.
+  if (arrival == Arrival::kNotified) return SlotState::kEmpty;
   const SlotState state = inspect(true, kCheckedBytesMax);
-  return state == SlotState::kReady && (trailer.marks & kMarkRung) != 0 ? SlotState::kEmpty : state;
+  return state == SlotState::kReady && (trailer.marks & kMarkNotified) != 0 ? SlotState::kEmpty : state;
 }
 
 // False when the ring was swapped: what follows lies in the new one, which is empty.
@@ -79,7 +79,7 @@ bool Channel<PortT>::take_slot(const std::byte* slot, const SlotTrailer& trailer
       consumer_.consume();
       return true;
     case SlotKind::kReadRequest:
-    case SlotKind::kReadPiece:
+    case SlotKind::kReadFragment:
       take_rendezvous({payload, trailer.bytes}, trailer);
       consumer_.consume();
       return true;
@@ -101,7 +101,7 @@ void Channel<PortT>::take_rendezvous(std::span<const std::byte> payload, const S
   if (trailer.kind == static_cast<std::uint8_t>(SlotKind::kReadRequest)) {
     if (!rendezvous().on_request(payload))
       fail(Status::kProtocolError, "the peer asked to read what it may not");
-  } else if (!rendezvous().on_piece(payload, (trailer.marks & kMarkLast) != 0)) {
+  } else if (!rendezvous().on_fragment(payload, (trailer.marks & kMarkLast) != 0)) {
     fail(Status::kProtocolError, "the peer answered a read request in a way that was not asked for");
   }
 }
@@ -111,7 +111,7 @@ void Channel<PortT>::deliver(const std::byte* payload, const SlotTrailer& traile
   const bool first = (trailer.marks & kMarkFirst) != 0;
   const bool last = (trailer.marks & kMarkLast) != 0;
   if (first == receive_open_) {
-    fail(Status::kProtocolError, "the peer mixed up the pieces of a message");
+    fail(Status::kProtocolError, "the peer mixed up the fragments of a message");
     return;
   }
   receive_open_ = !last;
@@ -133,7 +133,7 @@ void Channel<PortT>::maybe_grant() {
   control_.block->outbox.grant = make_grant(consumer_.consumed());
   grant_due_ = !post_word(offsetof(ControlInbox, grant), sizeof(GrantWord));
   if (grant_due_)
-    want_attention();
+    want_service();
   else
     consumer_.report();
 }

@@ -22,7 +22,7 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
   sent = 0;
   if (!connect_.ready() || failed()) [[unlikely]] return not_ready();
   if (!enlarge_sender_.steady()) [[unlikely]] return Status::kAgain;
-  if (!more && !corked && send_straight(vector, sent)) [[likely]] return failed() ? failure_ : Status::kOk;
+  if (!more && !corked && send_single_slot(vector, sent)) [[likely]] return failed() ? failure_ : Status::kOk;
   const VectorPlan plan = plan_vector(vector, core_.settings.phases, send_phase_, send_limit_,
                                       core_.settings.vector_mode);
   if (plan.phase != send_phase_) [[unlikely]] {
@@ -33,7 +33,7 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
   if (!corked)
     flush();
   else if (!producer_.all_posted())
-    want_attention();
+    want_service();
   if (failed()) [[unlikely]] return failure_;
   return sent != 0 ? Status::kOk : Status::kAgain;
 }
@@ -41,7 +41,7 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
 // The common case: a whole message that fits one slot, with nothing staged before it. What it writes is what the
 // steps for any message write. False, with nothing done, when it is not that case.
 template <class PortT>
-bool Channel<PortT>::send_straight(std::span<const iovec> vector, std::size_t& sent) {
+bool Channel<PortT>::send_single_slot(std::span<const iovec> vector, std::size_t& sent) {
   std::size_t bytes = 0;
   for (const iovec& element : vector) bytes += element.iov_len;
   if (bytes - 1 >= send_geometry().threshold_bytes || message_open_ || !producer_.all_posted() ||
@@ -58,7 +58,7 @@ bool Channel<PortT>::send_straight(std::span<const iovec> vector, std::size_t& s
   }
   sent_.count(send_phase_, slot_bytes, true, true);
   stage_slot(SlotKind::kPayload, slot_bytes, kMarksOfMessage);
-  if (!write_run(index, begin, 1)) want_attention();
+  if (!write_run(index, begin, 1)) want_service();
   return true;
 }
 
@@ -123,7 +123,7 @@ template <class PortT>
 void Channel<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks) {
   const SlotFill fill{producer_.stage_commit(), bytes, static_cast<std::uint32_t>(consumer_.consumed()),
                       send_epoch_,        kind,  marks,
-                      remote_.wants_checks && (!remote_.wants_doorbells || bytes <= kCheckedBytesMax)};
+                      remote_.wants_checks && (!remote_.wants_notifications || bytes <= kCheckedBytesMax)};
   seal_slot(send_ring_.slot(producer_.stage_index()), send_ring_.stride(), fill);
   producer_.stage_one();
   consumer_.report();
@@ -160,7 +160,7 @@ template <class PortT>
 void Channel<PortT>::flush() {
   while (!producer_.all_posted() && !failed()) {
     if (!post_run()) {
-      want_attention();
+      want_service();
       return;
     }
   }
@@ -186,23 +186,23 @@ std::uint32_t Channel<PortT>::run_length() const {
   return count;
 }
 
-// A side that wants checks too is rung for what has none, and for what comes after writes of data.
+// A side that wants checks too is notified for what has none, and for what comes after writes of data.
 template <class PortT>
-bool Channel<PortT>::to_be_rung(std::uint32_t first, std::uint32_t count) const {
-  bool large = !remote_.wants_checks || producer_.posted() < rung_before_;
+bool Channel<PortT>::needs_notification(std::uint32_t first, std::uint32_t count) const {
+  bool large = !remote_.wants_checks || producer_.posted() < notify_before_;
   for (std::uint32_t i = 0; !large && i < count; ++i)
     large = trailer_of(send_ring_.slot(first + i), send_ring_.stride())->bytes > kCheckedBytesMax;
   return large;
 }
 
-// The receiver counts one doorbell less when it reads the marked slot, whose check does not hold any more. A
+// The receiver counts one notification less when it reads the marked slot, whose check does not hold any more. A
 // run that could not be posted before may be longer now.
 template <class PortT>
-void Channel<PortT>::mark_rung(std::uint32_t first, std::uint32_t count) {
+void Channel<PortT>::mark_notified(std::uint32_t first, std::uint32_t count) {
   for (std::uint32_t i = 0; i + 1 < count; ++i)
     trailer_of(send_ring_.slot(first + i), send_ring_.stride())->marks &= kMarksOfMessage;
   SlotTrailer* last = trailer_of(send_ring_.slot(first + count - 1), send_ring_.stride());
-  last->marks |= kMarkRung;
+  last->marks |= kMarkNotified;
   last->check = 0;
 }
 
@@ -220,14 +220,14 @@ bool Channel<PortT>::post_run() {
 template <class PortT>
 bool Channel<PortT>::write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count) {
   const std::uint32_t stride = send_ring_.stride();
-  const bool rung = remote_.wants_doorbells && to_be_rung(first, count);
-  if (rung) mark_rung(first, count);
+  const bool notified = remote_.wants_notifications && needs_notification(first, count);
+  if (notified) mark_notified(first, count);
   const bool last = producer_.staged() - producer_.posted() == count;
-  const WriteUse use = rung ? WriteUse::kRungSlots : last ? WriteUse::kSlots : WriteUse::kMoreSlots;
+  const WriteUse use = notified ? WriteUse::kNotifiedSlots : last ? WriteUse::kSlots : WriteUse::kMoreSlots;
   const std::byte* from = send_ring_.slot(first) + begin;
   const std::uint64_t to = remote_.ring_address + std::uint64_t{first} * remote_.stride + begin;
-  switch (core_.port.write(link_, send_ring_.region(), from, std::size_t{count} * stride - begin, to,
-                           remote_.ring_key, use)) {
+  switch (core_.port.write(link_, {send_ring_.region(), from, std::size_t{count} * stride - begin, to,
+                           remote_.ring_key, use})) {
     case WriteResult::kCopied:
       producer_.post(count);
       if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());
@@ -252,8 +252,8 @@ template <class PortT>
 bool Channel<PortT>::post_word(std::uint64_t inbox_offset, std::size_t bytes) {
   const auto* from = reinterpret_cast<const std::byte*>(&control_.block->outbox) + inbox_offset;
   const WriteResult result =
-      core_.port.write(link_, *control_.region, from, bytes, remote_.control_address + inbox_offset,
-                       remote_.control_key, WriteUse::kWord);
+      core_.port.write(link_, {*control_.region, from, bytes, remote_.control_address + inbox_offset,
+                       remote_.control_key, WriteUse::kWord});
   BUFENLARGE_CHECK(result != WriteResult::kPosted || inbox_offset == offsetof(ControlInbox, ack));
   if (result == WriteResult::kFailed) on_lost("a write failed");
   return result != WriteResult::kAgain;
@@ -273,10 +273,10 @@ Rendezvous<Channel<PortT>>& Channel<PortT>::rendezvous() {
 }
 
 template <class PortT>
-Status Channel<PortT>::expose(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
+Status Channel<PortT>::advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& name) {
   if (failed()) return failure_;
   (void)rendezvous();  // which ends it when the channel fails
-  name = core_.exposures.add(segments, cookie, peer_);
+  name = core_.sources.add(segments, cookie, peer_);
   return name != 0 ? Status::kOk : Status::kMemoryError;
 }
 
@@ -284,7 +284,7 @@ template <class PortT>
 Status Channel<PortT>::read(const ReadOrder& order) {
   if (failed()) return failure_;
   rendezvous().read(order);
-  want_attention();
+  want_service();
   if (!connect_.ready()) (void)not_ready();
   return Status::kOk;
 }
@@ -297,15 +297,15 @@ Status Channel<PortT>::write(const WriteOrder& order) {
   return Status::kOk;
 }
 
-// On a fabric that reorders only a completion at the peer shows that data written before is there: a doorbell.
+// On a fabric that reorders only a completion at the peer shows that data written before is there: a notification.
 template <class PortT>
-Status Channel<PortT>::send_after_writes(std::span<const iovec> vector, std::size_t& sent) {
+Status Channel<PortT>::send_fenced(std::span<const iovec> vector, std::size_t& sent) {
   sent = 0;
   if (!connect_.ready() || failed()) return not_ready();
   if ((rendezvous_ && !rendezvous_->all_written()) || room() == 0) return failed() ? failure_ : Status::kAgain;
-  const std::uint64_t before = std::exchange(rung_before_, ~std::uint64_t{0});
+  const std::uint64_t before = std::exchange(notify_before_, ~std::uint64_t{0});
   const Status status = send(vector, false, sent);
-  rung_before_ = sent != 0 ? producer_.staged() : before;
+  notify_before_ = sent != 0 ? producer_.staged() : before;
   return status;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "channel/control_slab.h"
-#include "channel/exposures.h"
+#include "channel/source_table.h"
 #include "channel/poll_set.h"
 #include "channel/read_table.h"
 #include "channel/settings.h"
@@ -22,19 +22,19 @@ struct UpperLayer {
   void (*deliver)(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks);
   void (*failed)(void* user, std::uint32_t peer, Status status, const char* message);
   void* user;
-  // Not needed where nothing is exposed or read.
+  // Not needed where nothing is advertised or read.
   void (*read_done)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
-  void (*piece)(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) = nullptr;
-  void (*released)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
-  void (*written)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
+  void (*fragment)(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) = nullptr;
+  void (*source_released)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
+  void (*write_done)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
 };
 
 // Large data of all channels.
 struct RendezvousCounters {
   std::uint64_t reads = 0;           // ended
   std::uint64_t read_bytes = 0;      // that came as writes
-  std::uint64_t answered_bytes = 0;  // that went as writes
-  std::uint64_t piece_bytes = 0;     // that came or went through the ring
+  std::uint64_t response_bytes = 0;  // that went as writes
+  std::uint64_t fragment_bytes = 0;     // that came or went through the ring
   std::uint64_t writes = 0;          // without being asked, ended
   std::uint64_t written_bytes = 0;   // of these
   std::uint64_t refused = 0;         // user memory that was not registered
@@ -48,7 +48,7 @@ struct Core {
         settings(settings_in),
         expected(expected_in),
         rank(rank_in),
-        world(world_of(expected_in.job_key)),
+        job_id(job_id_of(expected_in.job_key)),
         upper(upper_in),
         control(port_in) {}
 
@@ -56,17 +56,17 @@ struct Core {
   const ChannelSettings settings;
   const HelloExpectation expected;
   const std::uint32_t rank;
-  const std::uint32_t world;
+  const std::uint32_t job_id;
   const UpperLayer upper;
   ControlSlab<Port> control;
-  PinnedMemory<Port> sources;       // of the user, registered for answers
-  PinnedMemory<Port> destinations;  // the same for reads
-  Exposures<Port> exposures;
+  UserRegistrations<Port> source_registrations;       // of responses and of own writes
+  UserRegistrations<Port> destination_registrations;  // of reads
+  SourceTable<Port> sources;
   ReadTable<Channel> reads;
   RendezvousCounters rendezvous;
   PollSet<Channel> rings;
-  std::vector<Channel*> attention;  // something of theirs could not be done at once
-  std::vector<Channel*> rung;       // doorbells of theirs are to be answered
+  std::vector<Channel*> pending;  // something of theirs could not be done at once
+  std::vector<Channel*> notified;       // notifications of theirs are to be answered
   bool port_drained = true;         // the last poll found the completion queues empty, no loss since
   std::vector<Channel*> timed;      // their connection waits for a time or a free attempt
   std::uint32_t attempts_out = 0;   // connection attempts under way

@@ -9,7 +9,7 @@
 //          completions and events. `user` comes back with each of them.
 // Request  an incoming connection request, answered once by accept() or reject().
 //
-// write() posts one RDMA write, and with WriteUse::kRungSlots a doorbell behind it. The writes of a
+// write() posts one RDMA write, and with WriteUse::kNotifiedSlots a notification behind it. The writes of a
 // link are placed at the peer in posting order, the bytes of one write in any order unless arrival()
 // is kInOrder. Grant and repeat words are copied before it returns, and whatever has up to kInlineBytes
 // where the device can send that inline. With WriteUse::kLastData the peer's on_read_done() has `sequence` when
@@ -18,10 +18,10 @@
 // poll(handler) reads completions, poll_events(handler) connection events; both never wait and call
 //   handler.on_written(user)                      one posted (not copied) write of slots is complete,
 //                                                 in order; words have no such call
-//   handler.on_doorbell(user)                     the peer's oldest doorbell not told yet: the write
+//   handler.on_notification(user)                     the peer's oldest notification not told yet: the write
 //                                                 before it, and all before that, are placed
 //   handler.on_data_written(user)                 the same as on_written, for writes of data
-//   handler.on_read_done(user, sequence)          the last write of an answer, and all before it, are placed;
+//   handler.on_read_done(user, sequence)          the last write of an response, and all before it, are placed;
 //                                                 user is nullptr where the port cannot tell
 //   handler.on_lost(user, text)                   refused, unreachable, or broken
 //   handler.on_connected(user, private_data)
@@ -40,29 +40,45 @@ namespace bufenlarge {
 enum class Arrival : std::uint8_t {
   kInOrder,   // polls the commit word: the bytes of a write appear in order
   kChecked,   // polls the commit word and takes a slot when its check holds
-  kDoorbell,  // takes what a completion covers: immediate data, or a message after the write (iWARP)
-  kMixed,     // small slots as kChecked, writes with a larger one as kDoorbell
+  kNotified,  // takes what a completion covers: immediate data, or a message after the write (iWARP)
+  kMixed,     // small slots as kChecked, writes with a larger one as kNotified
 };
-constexpr bool polls(Arrival arrival) { return arrival != Arrival::kDoorbell; }
-constexpr bool has_doorbells(Arrival arrival) {
-  return arrival == Arrival::kDoorbell || arrival == Arrival::kMixed;
+constexpr bool polls(Arrival arrival) { return arrival != Arrival::kNotified; }
+constexpr bool has_notifications(Arrival arrival) {
+  return arrival == Arrival::kNotified || arrival == Arrival::kMixed;
 }
 
 enum class WriteUse : std::uint8_t {
   kSlots,
   kMoreSlots,  // the same; the next write of slots follows at once, so the port may hold it until then
-  kRungSlots,  // the peer asked for doorbells
+  kNotifiedSlots,  // the peer asked for notifications
   kWord,       // into a control block; copied, or not changed until the peer has used it
-  kData,       // between user memory: part of the answer to a read request, or unasked
+  kData,       // between user memory: part of the response to a read request, or unasked
   kMoreData,   // the same; the next write of data follows at once, so the port may hold it until then
   kLastData,   // its last part, which tells the peer
+};
+
+constexpr bool is_data(WriteUse use) {
+  return use == WriteUse::kData || use == WriteUse::kMoreData || use == WriteUse::kLastData;
+}
+
+// One RDMA write, out of registered memory of this side into the peer's.
+template <class Region>
+struct RdmaWrite {
+  const Region& region;
+  const std::byte* from;  // in the region
+  std::size_t bytes;
+  std::uint64_t address;  // remote
+  std::uint32_t key;      // remote
+  WriteUse use;
+  std::uint32_t sequence = 0;  // with kLastData
 };
 
 // What registered memory of the user is for.
 enum class MemoryUse : std::uint8_t {
   kSource,       // own writes read it
   kDestination,  // the peer writes to it
-  kShared,       // both
+  kWindow,       // both
 };
 
 enum class WriteResult : std::uint8_t {
@@ -79,7 +95,7 @@ enum class WriteResult : std::uint8_t {
 inline constexpr std::size_t kInlineBytes = 48;
 
 // Slot writes one channel keeps posted at most. libfabric's tcp provider has no bound of its own, and
-// verbs endpoints have a shorter queue and answer kAgain.
+// verbs endpoints have a shorter queue and response kAgain.
 inline constexpr std::uint32_t kWritesInFlightMax = 16;
 
 // Read requests under way, of one link and of one port. Each takes a posted receive on verbs.
@@ -89,19 +105,18 @@ inline constexpr std::uint32_t kReadsPerPortMax = 64;
 template <class P>
 concept Port = requires(P port, typename P::Region region, typename P::Link link,
                         typename P::Request& request, std::span<const std::byte> data,
-                        const void* card, void* user, const std::byte* from, std::size_t bytes,
-                        std::uint64_t address, std::uint32_t key, WriteUse use, void* memory,
-                        MemoryUse memory_use, std::uint32_t sequence) {
+                        const void* address, void* user, std::size_t bytes,
+                        const RdmaWrite<typename P::Region>& write, void* memory, MemoryUse memory_use) {
   { region.data() } -> std::same_as<std::byte*>;
   { region.bytes() } -> std::same_as<std::size_t>;
   { region.remote_address() } -> std::same_as<std::uint64_t>;
   { region.remote_key() } -> std::same_as<std::uint32_t>;
   { port.allocate(bytes) } -> std::same_as<typename P::Region>;
   { port.register_memory(memory, bytes, memory_use) } -> std::same_as<typename P::Region>;
-  { port.open(card, data, user) } -> std::same_as<typename P::Link>;
+  { port.open(address, data, user) } -> std::same_as<typename P::Link>;
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
-  { port.write(link, region, from, bytes, address, key, use, sequence) } -> std::same_as<WriteResult>;
+  { port.write(link, write) } -> std::same_as<WriteResult>;
   { port.now_us() } -> std::same_as<std::uint64_t>;
   { port.arrival() } -> std::same_as<Arrival>;
 };

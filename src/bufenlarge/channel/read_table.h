@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The read requests of one context that are under way, by sequence. Their number is bounded, since the answer
+// The read requests of one context that are under way, by sequence. Their number is bounded, since the response
 // to each takes a posted receive on verbs, which may be one shared by all connections.
 #pragma once
 
@@ -18,7 +18,7 @@ class ReadTable {
     void* read = nullptr;        // the owner's
     std::uint64_t offset = 0;    // within the read
     std::uint32_t bytes = 0;
-    std::uint32_t arrived = 0;   // in pieces
+    std::uint32_t arrived = 0;   // in fragments
     std::uint32_t uses = 0;
   };
 

@@ -27,17 +27,17 @@ bool Rendezvous<ChannelT>::start(Read& read) {
     read.way = Way::kHandedUp;
     return true;
   }
-  switch (read.memory.register_all(core.port, MemoryUse::kDestination, core.destinations)) {
-    case Pinning::kDone: {
+  switch (read.memory.register_all(core.port, MemoryUse::kDestination, core.destination_registrations)) {
+    case RegisterResult::kDone: {
       const ReadOrder& order = read.order;
       read.way = Way::kWrites;
-      read.plan.emplace(order.exposure, order.offset, order.bytes, read.memory.destinations());
+      read.plan.emplace(order.source, order.offset, order.bytes, read.memory.destinations());
       return true;
     }
-    case Pinning::kWait:
+    case RegisterResult::kWait:
       return false;
-    case Pinning::kRefused:
-      read.way = Way::kPieces;
+    case RegisterResult::kRefused:
+      read.way = Way::kThroughRing;
       ++core.rendezvous.refused;
       return true;
   }
@@ -46,13 +46,13 @@ bool Rendezvous<ChannelT>::start(Read& read) {
 
 // How many requests may go now: when no more than half of those there can be are under way, the others, and none
 // before. A request for each end of a read would be a write for each; these share one, and the peer still has some to
-// answer (docs/decisions/0013-writes-on-tcp.md).
+// response (docs/decisions/0013-writes-on-tcp.md).
 template <class ChannelT>
 std::uint32_t Rendezvous<ChannelT>::requests_due() const {
   return under_way_ <= kReadsPerLinkMax / 2 ? kReadsPerLinkMax - under_way_ : 0;
 }
 
-// Pieces are put together in order, so there is one request of such a read at a time.
+// Fragments are put together in order, so there is one request of such a read at a time.
 template <class ChannelT>
 bool Rendezvous<ChannelT>::may_ask(const Read& read, std::uint32_t due) const {
   if (read.order.bytes == 0) return true;
@@ -67,7 +67,7 @@ bool Rendezvous<ChannelT>::ask(typename Reads::iterator at, std::uint32_t& due) 
   if (!channel_.may_stage() || !may_ask(read, due)) return false;
   if (read.order.bytes == 0) {
     std::byte room[sizeof(ReadRequest) + sizeof(ReadSource)];
-    const std::uint32_t length = encode_release(read.order.exposure, room);
+    const std::uint32_t length = encode_release(read.order.source, room);
     channel_.stage_control(SlotKind::kReadRequest, std::span(room, length));
     return true;
   }
@@ -76,9 +76,9 @@ bool Rendezvous<ChannelT>::ask(typename Reads::iterator at, std::uint32_t& due) 
   auto& entry = *channel_.core_.reads.find(sequence);
   entry.offset = read.asked;
   if (read.way == Way::kWrites) {
-    entry.bytes = ask_for_writes(at, sequence);
+    entry.bytes = request_writes(at, sequence);
   } else {
-    entry.bytes = ask_for_pieces(read, sequence);
+    entry.bytes = request_through_ring(read, sequence);
     read.asked += entry.bytes;
     ++read.requests;
   }
@@ -89,7 +89,7 @@ bool Rendezvous<ChannelT>::ask(typename Reads::iterator at, std::uint32_t& due) 
 
 // A part of the read, or all of it and of those behind it that join.
 template <class ChannelT>
-std::uint32_t Rendezvous<ChannelT>::ask_for_writes(typename Reads::iterator at, std::uint32_t sequence) {
+std::uint32_t Rendezvous<ChannelT>::request_writes(typename Reads::iterator at, std::uint32_t sequence) {
   const Read& first = *at;
   const std::size_t capacity = std::min<std::size_t>(channel_.slot_capacity(), kRequestBytesMax);
   const bool whole = first.asked == 0;
@@ -123,13 +123,13 @@ bool Rendezvous<ChannelT>::joins(Read& read, const Read& first, const ReadReques
 }
 
 template <class ChannelT>
-std::uint32_t Rendezvous<ChannelT>::ask_for_pieces(const Read& read, std::uint32_t sequence) {
+std::uint32_t Rendezvous<ChannelT>::request_through_ring(const Read& read, std::uint32_t sequence) {
   const ReadOrder& order = read.order;
   const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(order.bytes - read.asked, kReadSegmentBytesMax));
   const bool last = order.last && read.asked + bytes == order.bytes;
   std::byte room[sizeof(ReadRequest) + sizeof(ReadSource)];
-  const ReadSource source{order.offset + read.asked, order.exposure, bytes};
-  const std::uint32_t length = encode_pieces_request(sequence, source, last, room);
+  const ReadSource source{order.offset + read.asked, order.source, bytes};
+  const std::uint32_t length = encode_ring_request(sequence, source, last, room);
   channel_.stage_control(SlotKind::kReadRequest, std::span(room, length));
   return bytes;
 }
@@ -146,8 +146,8 @@ bool Rendezvous<ChannelT>::on_read_done(std::uint32_t sequence) {
 }
 
 template <class ChannelT>
-bool Rendezvous<ChannelT>::on_piece(std::span<const std::byte> payload, bool last) {
-  ReadPiece head;
+bool Rendezvous<ChannelT>::on_fragment(std::span<const std::byte> payload, bool last) {
+  ReadFragment head;
   if (payload.size() <= sizeof head) return false;
   std::memcpy(&head, payload.data(), sizeof head);
   const std::span<const std::byte> data = payload.subspan(sizeof head);
@@ -161,9 +161,9 @@ bool Rendezvous<ChannelT>::on_piece(std::span<const std::byte> payload, bool las
   Read& read = reaches(first, at);
   if (data.size() > read.order.bytes - at) return false;
   entry->arrived += static_cast<std::uint32_t>(data.size());
-  core.rendezvous.piece_bytes += data.size();
+  core.rendezvous.fragment_bytes += data.size();
   if (read.way == Way::kHandedUp)
-    core.upper.piece(core.upper.user, channel_.peer_, read.order.cookie, data.data(), data.size());
+    core.upper.fragment(core.upper.user, channel_.peer_, read.order.cookie, data.data(), data.size());
   else
     read.memory.copy_in(at, data);
   if (!last) return true;
@@ -192,7 +192,7 @@ void Rendezvous<ChannelT>::end_request(Read& first) {
       over.splice(over.end(), reads_, std::ranges::find_if(reads_, [read](const Read& one) { return &one == read; }));
     read = with;
   }
-  if (over.empty()) channel_.want_attention();
+  if (over.empty()) channel_.want_service();
   auto& core = channel_.core_;
   while (!over.empty()) {
     void* cookie = over.front().order.cookie;

@@ -12,7 +12,7 @@ namespace bufenlarge {
 struct DirectionCounters {
   std::array<std::uint64_t, kPhasesMax> bytes_in_phase{};
   std::uint64_t messages = 0;
-  std::uint64_t messages_in_pieces = 0;
+  std::uint64_t messages_fragmented = 0;
   std::uint32_t enlargements = 0;
   std::uint32_t refused = 0;
 
@@ -20,7 +20,7 @@ struct DirectionCounters {
   void count(std::uint8_t phase, std::uint32_t bytes, bool first, bool last) {
     bytes_in_phase[phase] += bytes;
     messages += last;
-    messages_in_pieces += last && !first;
+    messages_fragmented += last && !first;
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory of the user, registered for as long as one transfer needs it: segments in order, which together
-// are one stretch of bytes. Neighbours within a page share a registration.
+// are one range of bytes. Neighbours within a page share a registration.
 #pragma once
 
 #include <sys/uio.h>
@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "channel/pinned_memory.h"
+#include "channel/user_registrations.h"
 #include "channel/port.h"
 #include "protocol/read_request.h"
 
 namespace bufenlarge {
 
-enum class Pinning : std::uint8_t {
+enum class RegisterResult : std::uint8_t {
   kDone,
   kWait,     // others have to give some back first
   kRefused,  // or not worth it
@@ -57,22 +57,22 @@ class UserMemory {
   [[nodiscard]] bool registered() const { return !regions_.empty(); }
 
   // All of it or nothing. `pinned` stays until it is unregistered.
-  [[nodiscard]] Pinning register_all(Port& port, MemoryUse use, PinnedMemory<Port>& pinned) {
+  [[nodiscard]] RegisterResult register_all(Port& port, MemoryUse use, UserRegistrations<Port>& pinned) {
     const std::vector<Run> runs = find_runs();
-    if (runs.size() > kRegionsMax) return Pinning::kRefused;
+    if (runs.size() > kRegionsMax) return RegisterResult::kRefused;
     std::uint64_t more = 0;
     for (const Run& run : runs) more += pinned.holds(run.begin, run.bytes()) ? 0 : run.bytes();
-    if (pinned.full(more)) return Pinning::kWait;
+    if (pinned.full(more)) return RegisterResult::kWait;
     pinned_ = &pinned;
     for (const Run& run : runs) {
       const auto held = pinned.hold(port, run.begin, run.bytes(), use);
       if (!held) {
         unregister();
-        return pinned.bytes() != 0 ? Pinning::kWait : Pinning::kRefused;
+        return pinned.bytes() != 0 ? RegisterResult::kWait : RegisterResult::kRefused;
       }
       regions_.push_back(*held);
     }
-    return Pinning::kDone;
+    return RegisterResult::kDone;
   }
   void unregister() {
     for (const Handle held : regions_) pinned_->release(held);
@@ -129,7 +129,7 @@ class UserMemory {
   }
 
  private:
-  using Handle = typename PinnedMemory<Port>::Handle;
+  using Handle = typename UserRegistrations<Port>::Handle;
 
   void swap(UserMemory& other) noexcept {
     std::swap(segments_, other.segments_);
@@ -169,7 +169,7 @@ class UserMemory {
   std::vector<Segment> segments_;
   std::vector<Handle> regions_;           // held of *pinned_
   std::uint64_t bytes_ = 0;
-  PinnedMemory<Port>* pinned_ = nullptr;  // where it was registered last
+  UserRegistrations<Port>* pinned_ = nullptr;  // where it was registered last
 };
 
 }  // namespace bufenlarge

@@ -17,7 +17,7 @@ namespace bufenlarge {
 struct CompletionQueue;
 class FabricPort;
 
-// One stretch of a write.
+// One range of a write.
 struct WritePart {
   const std::byte* from;
   void* descriptor;

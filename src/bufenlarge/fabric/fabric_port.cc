@@ -42,7 +42,7 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   immediate_data_ = has_immediate_data(*info_);
   arrival_ = choose_arrival(*info_, request.arrival);
   const bool shared = verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
-  if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_doorbells(arrival_.arrival) ? request.slots_max : 0);
+  if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? request.slots_max : 0);
   // tcp: with FI_WAIT_FD an idle read is an epoll whatever the number of endpoints (libfabric.md, 5)
   completions_.emplace(domain, verbs_ ? FI_WAIT_NONE : FI_WAIT_FD, verbs_,
                        std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
@@ -61,7 +61,7 @@ void FabricPort::post_shared_receives() {
   must("fi_srx_context", fi_srx_context(domain_.get(), info_->rx_attr, &shared, nullptr));
   shared_receive_.reset(shared);
   shared_places_ = allocate(shared_tags_.size() * kWordBytes);
-  if (shared_places_.bytes() == 0) throw FabricError("memory for receives: " + memory_trouble());
+  if (shared_places_.bytes() == 0) throw FabricError("memory for receives: " + memory_error());
   for (std::size_t i = 0; i < shared_tags_.size(); ++i) {
     shared_tags_[i] = {nullptr, Endpoint::Operation::kReceive, shared_places_.data() + i * kWordBytes};
     must("fi_recv", post_shared_receive(shared_tags_[i]) ? 0 : -FI_EAGAIN);
@@ -84,7 +84,7 @@ void FabricPort::listen() {
 FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   auto owner = std::make_unique<Endpoint>();
   fid_ep* fid = nullptr;
-  if (!worked("fi_endpoint", fi_endpoint(domain_.get(), info, &fid, owner.get()))) return nullptr;
+  if (!succeeded("fi_endpoint", fi_endpoint(domain_.get(), info, &fid, owner.get()))) return nullptr;
   owner->fid.reset(fid);
   owner->user = user;
   if (!bind(*owner)) return nullptr;
@@ -95,36 +95,36 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
 // Everything an endpoint needs before it connects, its receives too.
 bool FabricPort::bind(Endpoint& endpoint) {
   CompletionQueue* queue = completions_->reserve();
-  if (!worked("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return false;
+  if (!succeeded("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return false;
   fid_ep* fid = endpoint.fid.get();
   const bool needs_words = verbs_ && (!inline_words_ || !immediate_data_ || receives_ != 0);
   if (needs_words)
     endpoint.words = words_.take(info_->tx_attr->size, immediate_data_ ? 1 : receives_,
                                  [this](std::size_t bytes) { return allocate(bytes); });
   const bool has_words = !needs_words || endpoint.words.places != nullptr;
-  if (!has_words) trouble_ = "memory for words: " + memory_trouble();
+  if (!has_words) last_error_ = "memory for words: " + memory_error();
   bool ready = has_words &&
-               worked("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
-               worked("fi_ep_bind of the completion queue",
+               succeeded("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
+               succeeded("fi_ep_bind of the completion queue",
                       fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV | (verbs_ ? 0 : FI_SELECTIVE_COMPLETION))) &&
-               (!shared_receive_ || worked("fi_ep_bind of the receive context",
+               (!shared_receive_ || succeeded("fi_ep_bind of the receive context",
                                            fi_ep_bind(fid, &shared_receive_->fid, 0))) &&
-               worked("fi_enable", fi_enable(fid));
+               succeeded("fi_enable", fi_enable(fid));
   for (std::uint32_t i = 0; ready && i < receives_; ++i)
-    ready = worked("fi_recv", post_receive(endpoint, i) ? 0 : -FI_EAGAIN);
+    ready = succeeded("fi_recv", post_receive(endpoint, i) ? 0 : -FI_EAGAIN);
   endpoint.queue = queue;
   endpoint.port = this;
   if (!ready) close(endpoint);
   return ready;
 }
 
-bool FabricPort::worked(const char* call, ssize_t code) {
-  if (code != 0) trouble_ = std::string(call) + ": " + fi_strerror(static_cast<int>(-code));
-  if (code == -FI_ENOMEM) trouble_ += locked_memory();
+bool FabricPort::succeeded(const char* call, ssize_t code) {
+  if (code != 0) last_error_ = std::string(call) + ": " + fi_strerror(static_cast<int>(-code));
+  if (code == -FI_ENOMEM) last_error_ += locked_memory();
   return code == 0;
 }
 
-std::string FabricPort::memory_trouble() const {
+std::string FabricPort::memory_error() const {
   return std::to_string(regions_.refused_bytes) + " bytes were refused (" + regions_.refused_why + ")" + locked_memory();
 }
 
@@ -161,7 +161,7 @@ void EndpointLink::close() {
   endpoint_ = nullptr;
 }
 
-FabricPort::Link FabricPort::open(const void* card, std::span<const std::byte> data, void* user) {
+FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte> data, void* user) {
   const InfoPtr info(fi_dupinfo(info_.get()));
   if (!info) return {};
   static_cast<sockaddr_in*>(info->src_addr)->sin_port = 0;
@@ -169,9 +169,9 @@ FabricPort::Link FabricPort::open(const void* card, std::span<const std::byte> d
   info->dest_addr = std::malloc(sizeof(sockaddr_in));
   if (info->dest_addr == nullptr) return {};
   info->dest_addrlen = sizeof(sockaddr_in);
-  std::memcpy(info->dest_addr, card, sizeof(sockaddr_in));
+  std::memcpy(info->dest_addr, address, sizeof(sockaddr_in));
   Link link(make_endpoint(info.get(), user));
-  if (!link || !worked("fi_connect", fi_connect(link.fid(), info->dest_addr, data.data(), data.size()))) return {};
+  if (!link || !succeeded("fi_connect", fi_connect(link.fid(), info->dest_addr, data.data(), data.size()))) return {};
   link.endpoint()->connecting = true;
   return link;
 }
@@ -183,7 +183,7 @@ FabricPort::Link FabricPort::accept(Request& request, std::span<const std::byte>
     fi_reject(listener_.get(), info->handle, nullptr, 0);
     return {};
   }
-  if (!worked("fi_accept", fi_accept(link.fid(), data.data(), data.size()))) return {};
+  if (!succeeded("fi_accept", fi_accept(link.fid(), data.data(), data.size()))) return {};
   return link;
 }
 
@@ -259,7 +259,7 @@ FabricPort::Endpoint* FabricPort::failed_completion(const CompletionQueue& queue
     (void)post_shared_receive(*tag);  // it was taken by a connection that is lost
     return nullptr;
   }
-  // An operation that goes down with its connection: there may be doorbells before it yet.
+  // An operation that goes down with its connection: there may be notifications before it yet.
   if (verbs_ && tag->operation != Endpoint::Operation::kReceive) --tag->endpoint->posted;
   return tag->endpoint;
 }

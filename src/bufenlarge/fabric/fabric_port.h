@@ -6,8 +6,8 @@
 // 1.17 drops the errors of operations without one (verbs_cq.c, vrb_poll_cq). An endpoint counts what it has
 // posted and never posts more than its queue holds.
 //
-// What arrives with a completion, a doorbell or the end of an answer, takes a posted receive on verbs: of the
-// endpoint with doorbells, else of a context that all endpoints share. tcp needs none.
+// What arrives with a completion, a notification or the end of an response, takes a posted receive on verbs: of the
+// endpoint with notifications, else of a context that all endpoints share. tcp needs none.
 #pragma once
 
 #include <netinet/in.h>
@@ -55,28 +55,26 @@ class FabricPort {
                                  (use != MemoryUse::kSource ? FI_REMOTE_WRITE : std::uint64_t{0});
     return Region(regions_, memory, bytes, access, user_registrations_);
   }
-  [[nodiscard]] Link open(const void* card, std::span<const std::byte> data, void* user);
+  [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
 
-  [[nodiscard]] WriteResult write(Link& link, const Region& region, const std::byte* from,
-                                  std::size_t bytes, std::uint64_t address, std::uint32_t key,
-                                  WriteUse use, std::uint32_t sequence = 0) {
+  [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write) {
     if (!link) [[unlikely]] return WriteResult::kFailed;
-    if (verbs_) return write_verbs(link, region, from, bytes, address, key, use, sequence);
-    const WritePart part{from, region.descriptor(), bytes, address, key};
-    if (use >= WriteUse::kData) return write_tcp_data(*link.endpoint(), part, use, sequence);
-    return write_tcp_slots(*link.endpoint(), part, use);
+    if (verbs_) return write_verbs(link, write);
+    const WritePart part{write.from, write.region.descriptor(), write.bytes, write.address, write.key};
+    if (is_data(write.use)) return write_tcp_data(*link.endpoint(), part, write.use, write.sequence);
+    return write_tcp_slots(*link.endpoint(), part, write.use);
   }
 
   // What was refused when memory was asked for last, how much there is, and what to do about it.
-  [[nodiscard]] std::string memory_trouble() const;
+  [[nodiscard]] std::string memory_error() const;
   // Called with that whenever memory is refused.
   void set_on_refused(std::function<void(const std::string&)> on_refused) {
-    regions_.on_refused = [this, tell = std::move(on_refused)] { tell(memory_trouble()); };
+    regions_.on_refused = [this, tell = std::move(on_refused)] { tell(memory_error()); };
   }
   // The call that failed when open() or accept() gave no link, and why.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
   [[nodiscard]] std::uint64_t now_us() const;
   [[nodiscard]] Arrival arrival() const { return arrival_.arrival; }
@@ -95,7 +93,7 @@ class FabricPort {
   }
   [[nodiscard]] const RegistrationCounters& registrations() const { return registrations_; }
   [[nodiscard]] const RegistrationCounters& user_registrations() const { return user_registrations_; }
-  // How often the end of an answer was learned from immediate data, and from a message.
+  // How often the end of an response was learned from immediate data, and from a message.
   [[nodiscard]] std::uint64_t ends_by_immediate() const { return ends_by_immediate_; }
   [[nodiscard]] std::uint64_t ends_by_message() const { return ends_by_message_; }
 
@@ -120,8 +118,8 @@ class FabricPort {
   void listen();
   [[nodiscard]] bool events_due();
   [[nodiscard]] bool bind(Endpoint& endpoint);
-  // Whether the call worked; notes its name and reason when not.
-  [[nodiscard]] bool worked(const char* call, ssize_t code);
+  // Whether the call succeeded; notes its name and reason when not.
+  [[nodiscard]] bool succeeded(const char* call, ssize_t code);
   [[nodiscard]] std::string locked_memory() const;
   void close(Endpoint& endpoint);
   void post_shared_receives();
@@ -132,9 +130,7 @@ class FabricPort {
                                            std::uint32_t sequence) const;
   [[nodiscard]] WriteResult write_tcp_slots(Endpoint& endpoint, const WritePart& part, WriteUse use) const;
   [[nodiscard]] bool post_message(Endpoint& endpoint, std::uint32_t sequence) const;
-  [[nodiscard]] WriteResult write_verbs(Link& link, const Region& region, const std::byte* from,
-                                        std::size_t bytes, std::uint64_t address, std::uint32_t key,
-                                        WriteUse use, std::uint32_t sequence) const;
+  [[nodiscard]] WriteResult write_verbs(Link& link, const RdmaWrite<Region>& write) const;
   static WriteResult result_of(ssize_t code, bool copied) {
     if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
     return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;
@@ -156,13 +152,13 @@ class FabricPort {
   std::optional<CompletionQueues> completions_;
   WordCopySlab words_;
   MemoryRegion shared_places_;
-  SharedReceiveFid shared_receive_;  // without doorbells, where the device has one
+  SharedReceiveFid shared_receive_;  // without notifications, where the device has one
   std::array<Endpoint::Tag, kReadsPerPortMax> shared_tags_{};
   ListenerFid listener_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::array<std::byte, 512> event_bytes_{};
   sockaddr_in address_{};
-  std::string trouble_;
+  std::string last_error_;
   std::uint64_t events_read_us_ = 0;
   std::size_t inline_bytes_ = 0;
   std::size_t parts_max_ = 1;  // of one write; tcp
@@ -219,7 +215,7 @@ void FabricPort::on_entry(Handler& handler, const fi_cq_data_entry& entry) {
   if (tag->operation == Operation::kData) handler.on_data_written(endpoint.user);
 }
 
-// A doorbell, or the end of an answer. The receive is posted again before anybody can cause the next: no slot is
+// A notification, or the end of an response. The receive is posted again before anybody can cause the next: no slot is
 // granted and no request sent yet.
 template <class Handler>
 void FabricPort::on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_data_entry& entry) {
@@ -241,7 +237,7 @@ void FabricPort::on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_d
     ++(immediate ? ends_by_immediate_ : ends_by_message_);
     handler.on_read_done(user, sequence);
   } else if (user != nullptr) {
-    handler.on_doorbell(user);
+    handler.on_notification(user);
   }
 }
 

@@ -51,7 +51,7 @@ WriteResult FabricPort::write_tcp_data(Endpoint& endpoint, const WritePart& part
   return post_held(endpoint, endpoint.context(Endpoint::Operation::kData), sequence);
 }
 
-// After a write that is to be told of, where there is no immediate data: empty for a doorbell, else the sequence.
+// After a write that is to be told of, where there is no immediate data: empty for a notification, else the sequence.
 bool FabricPort::post_message(Endpoint& endpoint, std::uint32_t sequence) const {
   std::array<std::byte, kWordBytes> word{};
   std::memcpy(word.data(), &sequence, sizeof sequence);
@@ -61,31 +61,30 @@ bool FabricPort::post_message(Endpoint& endpoint, std::uint32_t sequence) const 
   return code == 0;
 }
 
-WriteResult FabricPort::write_verbs(Link& link, const Region& region, const std::byte* from, std::size_t bytes,
-                                    std::uint64_t address, std::uint32_t key, WriteUse use,
-                                    std::uint32_t sequence) const {
+WriteResult FabricPort::write_verbs(Link& link, const RdmaWrite<Region>& write) const {
   using Operation = Endpoint::Operation;
   Endpoint& endpoint = *link.endpoint();
-  const bool tells = use == WriteUse::kRungSlots || use == WriteUse::kLastData;
-  const bool message = tells && !immediate_data_;
+  const bool notifies = write.use == WriteUse::kNotifiedSlots || write.use == WriteUse::kLastData;
+  const bool message = notifies && !immediate_data_;
   if (endpoint.posted + (message ? 2u : 1u) > info_->tx_attr->size) return WriteResult::kAgain;
-  bool copied = bytes <= inline_bytes_;  // libfabric sends it inline then, and completes it all the same
-  void* descriptor = region.descriptor();
-  if (!copied && use == WriteUse::kWord && bytes == kWordBytes) {
+  bool copied = write.bytes <= inline_bytes_;  // libfabric sends it inline then, and completes it all the same
+  const std::byte* from = write.from;
+  void* descriptor = write.region.descriptor();
+  if (!copied && write.use == WriteUse::kWord && write.bytes == kWordBytes) {
     from = endpoint.words.copy(from);
     descriptor = endpoint.words.region->descriptor();
     copied = true;
   }
-  const bool data = use >= WriteUse::kData;
-  void* context = endpoint.context(copied || use == WriteUse::kWord ? Operation::kWord
-                                   : data                           ? Operation::kData
-                                                                    : Operation::kSlots);
-  const ssize_t code = tells && immediate_data_
-                           ? fi_writedata(link.fid(), from, bytes, descriptor, sequence, 0, address, key, context)
-                           : fi_write(link.fid(), from, bytes, descriptor, 0, address, key, context);
+  void* context = endpoint.context(copied || write.use == WriteUse::kWord ? Operation::kWord
+                                   : is_data(write.use)                   ? Operation::kData
+                                                                          : Operation::kSlots);
+  const ssize_t code = notifies && immediate_data_
+                           ? fi_writedata(link.fid(), from, write.bytes, descriptor, write.sequence, 0, write.address,
+                                          write.key, context)
+                           : fi_write(link.fid(), from, write.bytes, descriptor, 0, write.address, write.key, context);
   if (code != 0) return result_of(code, copied);
   ++endpoint.posted;
-  if (message && !post_message(endpoint, sequence)) return WriteResult::kFailed;  // there was room for it
+  if (message && !post_message(endpoint, write.sequence)) return WriteResult::kFailed;  // there was room for it
   return result_of(0, copied);
 }
 

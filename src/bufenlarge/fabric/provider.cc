@@ -101,15 +101,15 @@ InfoPtr ask_tcp(const std::string& address) {
   return first_offer(address, *make_hints("tcp", 2 * sizeof(EnlargeAck), kWritesInFlightMax + 8));
 }
 
-// With doorbells each endpoint has a receive for each that can be on its way. Without them only answers to reads
+// With notifications each endpoint has a receive for each that can be on its way. Without them only responses to reads
 // take any: a receive context shared by all, where the device has such, saves each its own queue. The first that
 // the device can do; one that cannot send inline is not refused (word_copies.h).
-InfoPtr ask_verbs(const std::string& address, bool doorbells, std::uint32_t slots_max) {
+InfoPtr ask_verbs(const std::string& address, bool notifications, std::uint32_t slots_max) {
   for (const std::size_t inline_bytes : {kInlineBytes, std::size_t{0}}) {
     for (const bool shared : {true, false}) {
-      if (shared && doorbells) continue;
+      if (shared && notifications) continue;
       const InfoPtr hints = make_hints("verbs", inline_bytes, kSendQueueEntries);
-      hints->rx_attr->size = shared ? kReadsPerPortMax : kReadsPerLinkMax + (doorbells ? slots_max : 0);
+      hints->rx_attr->size = shared ? kReadsPerPortMax : kReadsPerLinkMax + (notifications ? slots_max : 0);
       hints->tx_attr->iov_limit = hints->rx_attr->iov_limit = 1;
       hints->ep_attr->rx_ctx_cnt = shared ? FI_SHARED_CONTEXT : 0;
       if (InfoPtr info = first_offer(address, *hints)) return info;
@@ -118,7 +118,7 @@ InfoPtr ask_verbs(const std::string& address, bool doorbells, std::uint32_t slot
   return nullptr;
 }
 
-// What `auto` comes to needs no doorbells where there is no immediate data: see choose_arrival().
+// What `auto` comes to needs no notifications where there is no immediate data: see choose_arrival().
 InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
   InfoPtr info = ask_verbs(address, request.arrival != ArrivalChoice::kPolled, request.slots_max);
   if (info && request.arrival == ArrivalChoice::kAuto && !has_immediate_data(*info))
@@ -175,15 +175,15 @@ bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_
 bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
 
 // There is no announcement to wait for, so these may lie lower (docs/decisions/0016-one-sided-writes.md).
-std::size_t shared_read_min(const fi_info& info) {
+std::size_t window_read_min(const fi_info& info) {
   return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 6144 : kRendezvousMin;
 }
 
-std::size_t shared_write_min(const fi_info& info) {
+std::size_t window_write_min(const fi_info& info) {
   return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 12'288 : 16'384;
 }
 
-std::uint64_t shared_bytes_max(const fi_info& info, std::uint32_t contexts) {
+std::uint64_t window_bytes_max(const fi_info& info, std::uint32_t contexts) {
   if (info.ep_attr->protocol == FI_PROTO_SOCK_TCP) return ~std::uint64_t{0};  // a list entry, nothing is pinned
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2 / std::max(1u, contexts);
@@ -193,7 +193,7 @@ const char* arrival_name(Arrival arrival) {
   switch (arrival) {
     case Arrival::kInOrder:
     case Arrival::kChecked: return "polled";
-    case Arrival::kDoorbell: return "doorbell";
+    case Arrival::kNotified: return "notified";
     case Arrival::kMixed: return "mixed";
   }
   return "";
@@ -201,10 +201,10 @@ const char* arrival_name(Arrival arrival) {
 
 ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice) {
   if (places_in_order(info)) {
-    if (choice == ArrivalChoice::kDoorbell || choice == ArrivalChoice::kMixed)
+    if (choice == ArrivalChoice::kNotified || choice == ArrivalChoice::kMixed)
       throw FabricError(
           std::string("MPIR_CVAR_BUFENLARGE_ARRIVAL='") +
-          (choice == ArrivalChoice::kMixed ? "mixed" : "doorbell") +
+          (choice == ArrivalChoice::kMixed ? "mixed" : "notified") +
           "': libfabric's tcp provider places data only inside the receiver's own progress, and in order; "
           "allowed there is auto or polled");
     return {Arrival::kInOrder, "this provider places the bytes of a write in order"};
@@ -212,7 +212,7 @@ ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice) {
   const std::string bell = has_immediate_data(info) ? "immediate data" : "a message after the write, there is no immediate data";
   switch (choice) {
     case ArrivalChoice::kPolled: return {Arrival::kChecked, "set; a check in each slot"};
-    case ArrivalChoice::kDoorbell: return {Arrival::kDoorbell, "set; " + bell};
+    case ArrivalChoice::kNotified: return {Arrival::kNotified, "set; " + bell};
     case ArrivalChoice::kMixed: return {Arrival::kMixed, "set; small slots by check, others by " + bell};
     case ArrivalChoice::kAuto: break;
   }

@@ -16,11 +16,11 @@ struct ProviderRequest {
   ProviderChoice provider = ProviderChoice::kAuto;
   std::string interface_name;  // network interface or IPv4 address; empty: choose
   ArrivalChoice arrival = ArrivalChoice::kAuto;
-  std::uint32_t slots_max = 16;  // of a ring: as many doorbells can be on their way
+  std::uint32_t slots_max = 16;  // of a ring: as many notifications can be on their way
   std::uint32_t peers = 64;      // expected; sizes the first completion queue
 };
 
-// Entries of a verbs send queue. Writes that find none answer kAgain and go out together later
+// Entries of a verbs send queue. Writes that find none response kAgain and go out together later
 // (docs/decisions/0009-queue-sizes.md).
 inline constexpr std::size_t kSendQueueEntries = 15;
 
@@ -46,17 +46,17 @@ bool has_immediate_data(const fi_info& info);
 inline constexpr std::size_t kRendezvousMin = 65'536;
 
 // The same for reading and writing what a peer shares.
-std::size_t shared_read_min(const fi_info& info);
-std::size_t shared_write_min(const fi_info& info);
+std::size_t window_read_min(const fi_info& info);
+std::size_t window_write_min(const fi_info& info);
 
 // The most memory, in bytes, that one of `contexts` on this machine registers for its peers to read and write at any time.
-std::uint64_t shared_bytes_max(const fi_info& info, std::uint32_t contexts);
+std::uint64_t window_bytes_max(const fi_info& info, std::uint32_t contexts);
 
 struct ArrivalVerdict {
   Arrival arrival;
   std::string why;  // for the summary
 };
-// "polled", "doorbell" or "mixed".
+// "polled", "notified" or "mixed".
 const char* arrival_name(Arrival arrival);
 // Throws FabricError when the choice is not possible on this provider.
 ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice);

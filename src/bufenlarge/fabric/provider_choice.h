@@ -5,7 +5,7 @@
 
 namespace bufenlarge {
 
-enum class ArrivalChoice : std::uint8_t { kAuto, kPolled, kDoorbell, kMixed };
+enum class ArrivalChoice : std::uint8_t { kAuto, kPolled, kNotified, kMixed };
 enum class ProviderChoice : std::uint8_t { kAuto, kTcp, kVerbs };
 
 }  // namespace bufenlarge

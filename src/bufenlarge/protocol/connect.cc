@@ -70,7 +70,7 @@ Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
 Connect::Action Connect::on_connected() {
   if (state_ == State::kConnecting) {
     set_state(State::kReady);
-    return Action::kGreet;
+    return Action::kSendHello;
   }
   if (state_ == State::kAccepting) set_state(State::kSilent);
   return Action::kNone;
@@ -98,7 +98,7 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
       return retry(now_us, random);
     case RejectReason::kVersion:
     case RejectReason::kGeometry:
-    case RejectReason::kStranger:
+    case RejectReason::kUnauthorized:
       break;
   }
   set_state(State::kFailed);

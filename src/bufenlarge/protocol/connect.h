@@ -5,10 +5,10 @@
 // ----------  ----------------------------------------  ----------  -------------------------------
 // Idle        want                                      Wanted      none
 // Wanted      tick, an attempt is free                  Connecting  kOpen
-// Connecting  connected                                 Ready       kGreet: the active side is first
+// Connecting  connected                                 Ready       kSendHello: the active side is first
 // Connecting  rejected: crossing                        Yielding    kClose
 // Connecting  rejected: stale / refused / lost          Backoff     kClose (kFail past the limit)
-// Connecting  rejected: version, geometry, stranger     Failed      kFail
+// Connecting  rejected: version, geometry, unauthorized     Failed      kFail
 // Connecting  request, own rank lower                   Connecting  kReject: crossing
 // Connecting  request, own rank higher                  Accepting   kReplace: drop own, accept
 // Yielding    tick, limit passed                        Wanted      none (the peer's did not come)
@@ -21,7 +21,7 @@
 // Silent      first message                             Ready       none
 // Ready       lost                                      Failed      kFail
 //
-// Silence is not failure: a peer that computes outside MPI answers when it comes back. The time limit
+// Silence is not failure: a peer that computes outside MPI responses when it comes back. The time limit
 // counts while the peer's side refuses or cannot be reached.
 #pragma once
 
@@ -43,7 +43,7 @@ class Connect {
   enum class Action : std::uint8_t {
     kNone,
     kOpen,     // begin attempt() to the peer
-    kGreet,    // send SlotKind::kHello
+    kSendHello,    // send SlotKind::kHello
     kAccept,   // the request at hand
     kReplace,  // close the own endpoint, then accept the request at hand
     kReject,   // the request at hand, for reject_reason()
@@ -92,7 +92,7 @@ class Connect {
   std::uint32_t crossings_ = 0;
   std::uint16_t attempt_ = 0;       // own, as active side
   std::uint16_t peer_attempt_ = 0;  // accepted, as passive side
-  RejectReason reject_reason_ = RejectReason::kStranger;
+  RejectReason reject_reason_ = RejectReason::kUnauthorized;
   State state_ = State::kIdle;
   bool own_wins_;
   bool wanted_ = false;  // the own side has something to send

@@ -33,7 +33,7 @@ std::string geometry_text(const std::string& theirs, const HelloExpectation& own
 }  // namespace
 
 // The finalizer of MurmurHash3, one half.
-std::uint32_t world_of(std::uint64_t job_key) {
+std::uint32_t job_id_of(std::uint64_t job_key) {
   std::uint64_t z = job_key;
   z = (z ^ (z >> 33)) * 0xff51afd7ed558ccdu;
   z = (z ^ (z >> 33)) * 0xc4ceb9fe1a85ec53u;
@@ -50,19 +50,19 @@ HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation
   HelloVerdict verdict;
   Hello hello{};
   if (!data.empty()) std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
-  const bool foreign = (hello.flags & kHelloForeign) != 0;
+  const bool other_job = (hello.flags & kHelloOtherJob) != 0;
   // magic, version and job_key stay where they are in every version to come
   if (data.size() < kHelloBytes || hello.magic != kHelloMagic || hello.job_key != own.job_key) {
-    verdict.text = "no greeting of this job";
+    verdict.text = "no Hello of this job";
   } else if (hello.version != kWireVersion) {
     verdict.reason = RejectReason::kVersion;
     verdict.text = version_text(hello.version);
-  } else if (!foreign && hello.rank >= own.size) {
+  } else if (!other_job && hello.rank >= own.size) {
     verdict.text = "rank " + std::to_string(hello.rank) + " is not of this job";
-  } else if (foreign && hello.geometry != own.geometry) {
+  } else if (other_job && hello.geometry != own.geometry) {
     verdict.reason = RejectReason::kGeometry;
     verdict.text = geometry_text(phases_text(hello.geometry), own);
-  } else if (!foreign && (hello.geometry != own.geometry || hello.slot_bytes != own.slot_bytes ||
+  } else if (!other_job && (hello.geometry != own.geometry || hello.slot_bytes != own.slot_bytes ||
                           hello.slots != own.slots)) {
     verdict.reason = RejectReason::kGeometry;
     verdict.text = geometry_text(phases_text(hello.slots, hello.slot_bytes, hello.geometry), own);
@@ -74,7 +74,7 @@ HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation
 
 Reject make_reject(RejectReason reason, const HelloExpectation& own, std::uint16_t attempt) {
   Reject reject{};
-  if (reason == RejectReason::kStranger) return reject;  // all zero: tells nothing
+  if (reason == RejectReason::kUnauthorized) return reject;  // all zero: tells nothing
   reject.magic = kHelloMagic;
   reject.version = kWireVersion;
   reject.reason = static_cast<std::uint8_t>(reason);
@@ -101,7 +101,7 @@ std::string describe_reject(const Reject& reject, const HelloExpectation& own) {
     case RejectReason::kVersion: return version_text(reject.version);
     case RejectReason::kGeometry:
       return geometry_text(phases_text(reject.slots, reject.slot_bytes, reject.geometry), own);
-    case RejectReason::kStranger: return "the peer does not know this job";
+    case RejectReason::kUnauthorized: return "the peer does not know this job";
     case RejectReason::kStale: return "the peer knows a newer connection";
   }
   return "unknown reason";

@@ -2,7 +2,7 @@
 // What is told and checked when a connection opens (docs/wire-protocol.md, section 7).
 //
 // Presenting the job's key is what makes a process a peer: an address and a remote key are the right
-// to write into a process, so they are told to nobody else, and a stranger learns no reason.
+// to write into a process, so they are told to nobody else, and a unauthorized learns no reason.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ using HelloBytes = std::array<std::byte, kHelloBytes>;
 HelloBytes encode_hello(const Hello& hello);
 
 // A job as it is known to other jobs: nobody gets the key from it.
-std::uint32_t world_of(std::uint64_t job_key);
+std::uint32_t job_id_of(std::uint64_t job_key);
 
 // What the own side expects of a peer; rank is checked against `size` by the passive side, against
 // the peer called by the active side.
@@ -35,7 +35,7 @@ struct HelloExpectation {
 
 struct HelloVerdict {
   std::optional<Hello> hello;  // set when the peer may connect
-  RejectReason reason = RejectReason::kStranger;
+  RejectReason reason = RejectReason::kUnauthorized;
   std::string text;  // for the own side's error message; names both values
 };
 

@@ -35,7 +35,7 @@ struct PhaseTable {
   [[nodiscard]] std::uint8_t last() const { return static_cast<std::uint8_t>(count - 1); }
 
   // The smallest phase from `from` on whose slots take an element of `bytes`; the last one when
-  // none does (the element then goes in pieces).
+  // none does (the element then goes in fragments).
   [[nodiscard]] std::uint8_t phase_for(std::size_t bytes, std::uint8_t from) const;
 };
 

@@ -48,7 +48,7 @@ std::optional<ReadRequestParts> parse_read_request(std::span<const std::byte> pa
   const std::size_t source_bytes = parts.head.sources * sizeof(ReadSource);
   const std::size_t destination_bytes = parts.head.destinations * sizeof(ReadDestination);
   if (payload.size() != sizeof parts.head + source_bytes + destination_bytes || parts.head.sources == 0 ||
-      parts.head.spare != 0 || (parts.head.flags & ~(kReadLast | kReadInPieces)) != 0)
+      parts.head.spare != 0 || (parts.head.flags & ~(kReadLast | kReadThroughRing)) != 0)
     return std::nullopt;
   parts.sources.resize(parts.head.sources);
   parts.destinations.resize(parts.head.destinations);
@@ -56,20 +56,20 @@ std::optional<ReadRequestParts> parse_read_request(std::span<const std::byte> pa
   if (destination_bytes != 0)
     std::memcpy(parts.destinations.data(), payload.data() + sizeof parts.head + source_bytes, destination_bytes);
   for (const ReadSource& source : parts.sources)
-    if (source.exposure == 0) return std::nullopt;
+    if (source.handle == 0) return std::nullopt;
   if (parts.head.sequence == 0) return is_release(parts) ? std::optional(std::move(parts)) : std::nullopt;
 
   const auto asked = total(parts.sources);
   const auto placed = total(parts.destinations);
-  const bool in_pieces = (parts.head.flags & kReadInPieces) != 0;
-  if (!asked || !placed || *placed != (in_pieces ? 0 : *asked)) return std::nullopt;
+  const bool through_ring = (parts.head.flags & kReadThroughRing) != 0;
+  if (!asked || !placed || *placed != (through_ring ? 0 : *asked)) return std::nullopt;
   parts.bytes = *asked;
   return parts;
 }
 
-ReadPlan::ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes,
+ReadPlan::ReadPlan(std::uint32_t source, std::uint64_t offset, std::uint64_t bytes,
                    std::span<const ReadDestination> to)
-    : to_(to.begin(), to.end()), offset_(offset), bytes_(bytes), exposure_(exposure) {}
+    : to_(to.begin(), to.end()), offset_(offset), bytes_(bytes), source_(source) {}
 
 bool ReadPlan::fits(const ReadRequestParts& parts, std::size_t capacity) const {
   const std::size_t left = to_.size() - next_;
@@ -89,7 +89,7 @@ void ReadPlan::take(ReadRequestParts& parts, std::size_t capacity) {
     at += sizeof(ReadDestination);
   }
   BUFENLARGE_CHECK(bytes != 0);
-  parts.sources.push_back({offset_, exposure_, bytes});
+  parts.sources.push_back({offset_, source_, bytes});
   parts.bytes += bytes;
   asked_ += bytes;
   offset_ += bytes;
@@ -106,46 +106,46 @@ std::uint32_t encode_request(const ReadRequestParts& parts, std::span<std::byte>
   return static_cast<std::uint32_t>(at);
 }
 
-std::uint32_t encode_pieces_request(std::uint32_t sequence, const ReadSource& source, bool last,
+std::uint32_t encode_ring_request(std::uint32_t sequence, const ReadSource& source, bool last,
                                     std::span<std::byte> payload) {
   ReadRequest head{};
   head.sequence = sequence;
   head.sources = 1;
-  head.flags = static_cast<std::uint8_t>(kReadInPieces | (last ? kReadLast : 0));
+  head.flags = static_cast<std::uint8_t>(kReadThroughRing | (last ? kReadLast : 0));
   put(payload, 0, head);
   put(payload, sizeof head, source);
   return sizeof head + sizeof source;
 }
 
-std::uint32_t encode_release(std::uint32_t exposure, std::span<std::byte> payload) {
+std::uint32_t encode_release(std::uint32_t source, std::span<std::byte> payload) {
   ReadRequest head{};
   head.sources = 1;
   head.flags = kReadLast;
   put(payload, 0, head);
-  put(payload, sizeof head, ReadSource{0, exposure, 0});
+  put(payload, sizeof head, ReadSource{0, source, 0});
   return sizeof head + sizeof(ReadSource);
 }
 
-ReadAnswer::Stretch ReadAnswer::next(std::uint32_t bytes_max) const {
+ReadResponse::Range ReadResponse::next(std::uint32_t bytes_max) const {
   BUFENLARGE_CHECK(!done());
-  Stretch stretch{};
+  Range range{};
   const ReadSource& from = parts_.sources[source_];
   std::uint32_t bytes = std::min(bytes_max, from.bytes - source_done_);
-  if (!in_pieces()) {
+  if (!through_ring()) {
     const ReadDestination& to = parts_.destinations[destination_];
     bytes = std::min(bytes, to.bytes - destination_done_);
-    stretch.destination = {to.address + destination_done_, to.key, bytes};
+    range.destination = {to.address + destination_done_, to.key, bytes};
   }
-  stretch.source = {from.offset + source_done_, from.exposure, bytes};
-  stretch.last = done_ + bytes == parts_.bytes;
-  return stretch;
+  range.source = {from.offset + source_done_, from.handle, bytes};
+  range.last = done_ + bytes == parts_.bytes;
+  return range;
 }
 
-void ReadAnswer::taken(std::uint32_t bytes) {
+void ReadResponse::taken(std::uint32_t bytes) {
   done_ += bytes;
   source_done_ += bytes;
   if (source_done_ == parts_.sources[source_].bytes) ++source_, source_done_ = 0;
-  if (in_pieces()) return;
+  if (through_ring()) return;
   destination_done_ += bytes;
   if (destination_done_ == parts_.destinations[destination_].bytes) ++destination_, destination_done_ = 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A request to read the peer's memory, as it travels and as it is answered (docs/wire-protocol.md, section
-// 10; seed 004, claims 1 to 8). Pure: what is exposed and what is registered is the channel's business.
+// 10; seed 004, claims 1 to 8). Pure: what is advertised and what is registered is the channel's business.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct ReadRequestParts {
 class ReadPlan {
  public:
   // `to` in order, `bytes` in all, none longer than kReadSegmentBytesMax.
-  ReadPlan(std::uint32_t exposure, std::uint64_t offset, std::uint64_t bytes, std::span<const ReadDestination> to);
+  ReadPlan(std::uint32_t source, std::uint64_t offset, std::uint64_t bytes, std::span<const ReadDestination> to);
 
   [[nodiscard]] bool asked() const { return asked_ == bytes_; }
   [[nodiscard]] std::uint64_t asked_bytes() const { return asked_; }
@@ -48,19 +48,19 @@ class ReadPlan {
   std::uint64_t bytes_;
   std::uint64_t asked_ = 0;
   std::size_t next_ = 0;  // of to_
-  std::uint32_t exposure_;
+  std::uint32_t source_;
 };
 
 // Writes a request into `payload`, which is long enough, and returns its length. The counts of segments in its head are
 // made here.
 [[nodiscard]] std::uint32_t encode_request(const ReadRequestParts& parts, std::span<std::byte> payload);
 
-// A request whose answer does not come as writes: all of it in pieces, or nothing but the release.
-[[nodiscard]] std::uint32_t encode_pieces_request(std::uint32_t sequence, const ReadSource& source, bool last,
+// A request whose response does not come as writes: all of it in fragments, or nothing but the release.
+[[nodiscard]] std::uint32_t encode_ring_request(std::uint32_t sequence, const ReadSource& source, bool last,
                                                   std::span<std::byte> payload);
-[[nodiscard]] std::uint32_t encode_release(std::uint32_t exposure, std::span<std::byte> payload);
+[[nodiscard]] std::uint32_t encode_release(std::uint32_t source, std::span<std::byte> payload);
 
-// How many of `bytes` that are one stretch on both sides go as one write: all of them up to kDataWriteBytesMax, else an
+// How many of `bytes` that are one range on both sides go as one write: all of them up to kDataWriteBytesMax, else an
 // equal part in whole pages (docs/decisions/0013-writes-on-tcp.md).
 inline constexpr std::uint32_t kDataWriteBytesMax = 252 * 4096;
 [[nodiscard]] constexpr std::uint32_t data_write_bytes(std::uint64_t bytes) {
@@ -69,24 +69,24 @@ inline constexpr std::uint32_t kDataWriteBytesMax = 252 * 4096;
   return static_cast<std::uint32_t>((bytes + parts * 4096 - 1) / (parts * 4096) * 4096);
 }
 
-// The answer to one request: the next stretch that is one in the source and one in the destination.
-class ReadAnswer {
+// The response to one request: the next range that is one in the source and one in the destination.
+class ReadResponse {
  public:
-  explicit ReadAnswer(ReadRequestParts parts) : parts_(std::move(parts)) {}
+  explicit ReadResponse(ReadRequestParts parts) : parts_(std::move(parts)) {}
 
-  struct Stretch {
+  struct Range {
     ReadSource source;            // `bytes` of it
-    ReadDestination destination;  // as many; empty when the answer goes in pieces
-    bool last;                    // nothing of the answer comes after it
+    ReadDestination destination;  // as many; empty when the response goes in fragments
+    bool last;                    // nothing of the response comes after it
   };
   // At most `bytes_max`. Not when done().
-  [[nodiscard]] Stretch next(std::uint32_t bytes_max) const;
+  [[nodiscard]] Range next(std::uint32_t bytes_max) const;
   void taken(std::uint32_t bytes);
 
   [[nodiscard]] bool done() const { return done_ == parts_.bytes; }
-  // The answer goes in pieces although writes were asked for: what is exposed could not be registered.
-  void use_pieces() { parts_.head.flags |= kReadInPieces; }
-  [[nodiscard]] bool in_pieces() const { return (parts_.head.flags & kReadInPieces) != 0; }
+  // The response goes in fragments although writes were asked for: what is advertised could not be registered.
+  void use_ring() { parts_.head.flags |= kReadThroughRing; }
+  [[nodiscard]] bool through_ring() const { return (parts_.head.flags & kReadThroughRing) != 0; }
   [[nodiscard]] bool releases() const { return (parts_.head.flags & kReadLast) != 0; }
   [[nodiscard]] std::uint32_t sequence() const { return parts_.head.sequence; }
   [[nodiscard]] const std::vector<ReadSource>& sources() const { return parts_.sources; }

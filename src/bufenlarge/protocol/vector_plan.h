@@ -25,7 +25,7 @@ struct VectorPlan {
 };
 
 // `limit` is the highest phase the direction may use: the table's last one, or the present one when
-// enlargement is off or has been refused. At the limit nothing is too large: it goes in pieces.
+// enlargement is off or has been refused. At the limit nothing is too large: it goes in fragments.
 VectorPlan plan_vector(std::span<const iovec> vector, const PhaseTable& table, std::uint8_t present,
                        std::uint8_t limit, VectorMode mode);
 

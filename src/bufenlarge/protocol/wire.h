@@ -18,17 +18,17 @@ inline constexpr std::uint8_t kWireVersion = 4;
 
 // Section 2: slots. Kinds 0 and 6..255 are not used.
 enum class SlotKind : std::uint8_t {
-  kPayload = 1,         // a piece of a message
+  kPayload = 1,         // a fragment of a message
   kEnlargeRequest = 2,  // EnlargeRequest; the last slot of its ring (002 fig 3, block 344)
   kHello = 3,           // empty; the active side's first message
   kReadRequest = 4,     // ReadRequest and its segments (004 c1)
-  kReadPiece = 5,       // ReadPiece and data: the answer to a request that asks for pieces
+  kReadFragment = 5,       // ReadFragment and data: the response to a request that asks for fragments
 };
 
 inline constexpr std::uint8_t kMarkFirst = 1;
 inline constexpr std::uint8_t kMarkLast = 2;
 inline constexpr std::uint8_t kMarksOfMessage = kMarkFirst | kMarkLast;
-inline constexpr std::uint8_t kMarkRung = 4;  // the last slot of a write that has a doorbell behind it
+inline constexpr std::uint8_t kMarkNotified = 4;  // the last slot of a write that has a notification behind it
 
 // The last bytes of every slot. Payload lies right before it, padded to 8 bytes, so the commit word
 // is always at the same place and nothing behind it is ever written.
@@ -37,7 +37,7 @@ struct SlotTrailer {
   std::uint32_t grant;   // low half of the sender's consumed position in the other direction
   std::uint32_t bytes;   // payload bytes, without padding
   std::uint8_t kind;     // SlotKind
-  std::uint8_t marks;    // kMarkFirst | kMarkLast | kMarkRung
+  std::uint8_t marks;    // kMarkFirst | kMarkLast | kMarkNotified
   std::uint16_t epoch;   // low half of the number of the ring in use, from 0
   std::uint64_t commit;  // commit_word(): unique per channel and direction, never 0
 };
@@ -82,13 +82,13 @@ struct EnlargeRequest {
 };
 static_assert(sizeof(EnlargeRequest) == 8);
 
-// Section 10: reading the peer's memory. A request names segments of what the peer has exposed and segments
-// of the own memory; the answer is RDMA writes, the last with `sequence` as immediate data (004 c1 to c8).
-inline constexpr std::uint8_t kReadLast = 1;      // flag: what is exposed is of no more use when it is answered
-inline constexpr std::uint8_t kReadInPieces = 2;  // flag: the answer comes through the ring
+// Section 10: reading the peer's memory. A request names segments of what the peer has advertised and segments
+// of the own memory; the response is RDMA writes, the last with `sequence` as immediate data (004 c1 to c8).
+inline constexpr std::uint8_t kReadLast = 1;      // flag: what is advertised is of no more use when it is answered
+inline constexpr std::uint8_t kReadThroughRing = 2;  // flag: the response comes through the ring
 
 struct ReadRequest {
-  std::uint32_t sequence;  // never the same in two requests under way; 0: no answer, only kReadLast
+  std::uint32_t sequence;  // never the same in two requests under way; 0: no response, only kReadLast
   std::uint8_t sources;
   std::uint8_t destinations;
   std::uint8_t flags;
@@ -97,8 +97,8 @@ struct ReadRequest {
 static_assert(sizeof(ReadRequest) == 8);
 
 struct ReadSource {
-  std::uint64_t offset;    // within what was exposed
-  std::uint32_t exposure;  // the peer's name for it, never 0
+  std::uint64_t offset;    // within what was advertised
+  std::uint32_t handle;  // of the source, as the peer advertised it; never 0
   std::uint32_t bytes;
 };
 static_assert(sizeof(ReadSource) == 16);
@@ -110,12 +110,12 @@ struct ReadDestination {
 };
 static_assert(sizeof(ReadDestination) == 16);
 
-// Begins the payload of SlotKind::kReadPiece; kMarkLast is set in the answer's last piece.
-struct ReadPiece {
+// Begins the payload of SlotKind::kReadFragment; kMarkLast is set in the response's last fragment.
+struct ReadFragment {
   std::uint32_t sequence;
   std::uint32_t spare;  // 0
 };
-static_assert(sizeof(ReadPiece) == 8);
+static_assert(sizeof(ReadFragment) == 8);
 
 // Section 4: the acknowledgement, RDMA-written into the sender's control block. head and tail are
 // the flags of 002 fig 3 block 348; both depend on `number`, so an old one is never taken for new.
@@ -175,10 +175,10 @@ static_assert(sizeof(ControlBlock) == 256);
 // (libfabric 1.17 fi_verbs.h, VERBS_CM_DATA_SIZE less its length byte).
 inline constexpr std::uint16_t kHelloMagic = 0x4542;  // "BE"
 inline constexpr std::uint8_t kHelloVerifiesSlots = 1;  // flag: fill SlotTrailer::check for me
-inline constexpr std::uint8_t kHelloWantsDoorbells = 2;  // flag: ring after each write of slots
-inline constexpr std::uint8_t kHelloForeign = 4;  // flag: of another job, whose world takes the place of slot_bytes
+inline constexpr std::uint8_t kHelloWantsNotifications = 2;  // flag: ring after each write of slots
+inline constexpr std::uint8_t kHelloOtherJob = 4;  // flag: of another job, whose job_id takes the place of slot_bytes
 // With both flags slots of up to so many bytes of payload are checked, and writes with a larger one are
-// rung for: a check costs by the byte, a doorbell by the write (docs/decisions/0007-arrival.md).
+// notified for: a check costs by the byte, a notification by the write (docs/decisions/0007-arrival.md).
 inline constexpr std::uint32_t kCheckedBytesMax = 512;
 
 struct Hello {
@@ -191,8 +191,8 @@ struct Hello {
   std::uint64_t control_address;  // own ControlBlock::inbox
   std::uint32_t ring_key;
   std::uint32_t control_key;
-  std::uint32_t slot_bytes;  // phase 0; with kHelloForeign the own world
-  std::uint16_t slots;       // phase 0; with kHelloForeign 0
+  std::uint32_t slot_bytes;  // phase 0; with kHelloOtherJob the own job_id
+  std::uint16_t slots;       // phase 0; with kHelloOtherJob 0
   std::uint16_t attempt;     // of the active side, echoed by the passive side
   std::uint32_t geometry;    // geometry_hash() of all phases
 };
@@ -204,7 +204,7 @@ enum class RejectReason : std::uint8_t {
   kCrossing = 1,  // my own attempt to you wins: wait for it
   kVersion = 2,   // wire version differs
   kGeometry = 3,  // phases differ
-  kStranger = 4,  // no Hello, or not the job's key: nothing is told
+  kUnauthorized = 4,  // no Hello, or not the job's key: nothing is told
   kStale = 5,     // a newer attempt or connection of yours is known
 };
 

@@ -50,8 +50,8 @@ static void add_context_large(MPIDI_BUFENLARGE_large_t * large, const bufenlarge
 {
     large->reads += stats->reads;
     large->read_bytes += stats->read_bytes;
-    large->answered_bytes += stats->answered_bytes;
-    large->piece_bytes += stats->piece_bytes;
+    large->response_bytes += stats->response_bytes;
+    large->fragment_bytes += stats->fragment_bytes;
     large->by_immediate += stats->reads_by_immediate;
     large->by_message += stats->reads_by_message;
     large->registrations += stats->user_registrations;
@@ -159,8 +159,8 @@ static void add_large(MPIDI_BUFENLARGE_large_t * total, const MPIDI_BUFENLARGE_l
 {
     total->reads += large->reads;
     total->read_bytes += large->read_bytes;
-    total->answered_bytes += large->answered_bytes;
-    total->piece_bytes += large->piece_bytes;
+    total->response_bytes += large->response_bytes;
+    total->fragment_bytes += large->fragment_bytes;
     total->by_immediate += large->by_immediate;
     total->by_message += large->by_message;
     total->registrations += large->registrations;

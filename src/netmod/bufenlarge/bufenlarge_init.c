@@ -178,10 +178,10 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .failed = MPIDI_BUFENLARGE_failed,
         .user = vci,
         .read_done = MPIDI_BUFENLARGE_read_done,
-        .piece = MPIDI_BUFENLARGE_piece,
-        .released = MPIDI_BUFENLARGE_released,
+        .fragment = MPIDI_BUFENLARGE_piece,
+        .source_released = MPIDI_BUFENLARGE_released,
         .warn = print_warning,
-        .written = MPIDI_BUFENLARGE_written,
+        .write_done = MPIDI_BUFENLARGE_written,
         .contexts = (uint32_t) MPIDI_global.n_vcis,
     };
     bufenlarge_status_t status =
@@ -197,11 +197,12 @@ static MPI_Aint limit(size_t bytes)
 /* Which way a message goes depends on its size and on what the fabric is good at. */
 static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
 {
-    const size_t large_min = bufenlarge_context_rendezvous_min(vci->context);
+    bufenlarge_limits_t limits;
     MPI_Aint eager_max = MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
-    MPIDI_BUFENLARGE_global.large_min = limit(large_min);
-    MPIDI_BUFENLARGE_global.put_write_min = limit(bufenlarge_context_shared_write_min(vci->context));
-    MPIDI_BUFENLARGE_global.get_read_min = limit(bufenlarge_context_shared_read_min(vci->context));
+    bufenlarge_context_limits(vci->context, &limits);
+    MPIDI_BUFENLARGE_global.large_min = limit(limits.rendezvous_min);
+    MPIDI_BUFENLARGE_global.put_write_min = limit(limits.window_write_min);
+    MPIDI_BUFENLARGE_global.get_read_min = limit(limits.window_read_min);
     MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.large_min - 1);
 }
 
@@ -209,30 +210,30 @@ static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
 static bufenlarge_status_t set_cards(const MPIDI_BUFENLARGE_vci_t * vci, const unsigned char *all,
                                      unsigned char *own)
 {
-    const size_t per_process = (size_t) MPIDI_global.n_vcis * BUFENLARGE_CARD_BYTES;
+    const size_t per_process = (size_t) MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES;
     for (int rank = 0; rank < MPIR_Process.size; rank++)
-        memcpy(own + (size_t) rank * BUFENLARGE_CARD_BYTES,
-               all + rank * per_process + (size_t) vci->number * BUFENLARGE_CARD_BYTES,
-               BUFENLARGE_CARD_BYTES);
-    return bufenlarge_context_set_cards(vci->context, own, (size_t) MPIR_Process.size);
+        memcpy(own + (size_t) rank * BUFENLARGE_ADDRESS_BYTES,
+               all + rank * per_process + (size_t) vci->number * BUFENLARGE_ADDRESS_BYTES,
+               BUFENLARGE_ADDRESS_BYTES);
+    return bufenlarge_context_set_addresses(vci->context, own, (size_t) MPIR_Process.size);
 }
 
 static int exchange_cards(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    unsigned char cards[MPIDI_CH4_MAX_VCIS * BUFENLARGE_CARD_BYTES];
-    unsigned char *of_one = MPL_malloc((size_t) MPIR_Process.size * BUFENLARGE_CARD_BYTES, MPL_MEM_ADDRESS);
+    unsigned char cards[MPIDI_CH4_MAX_VCIS * BUFENLARGE_ADDRESS_BYTES];
+    unsigned char *of_one = MPL_malloc((size_t) MPIR_Process.size * BUFENLARGE_ADDRESS_BYTES, MPL_MEM_ADDRESS);
     void *all;
     int all_bytes = 0;
     bufenlarge_status_t status = BUFENLARGE_OK;
 
     MPIR_ERR_CHKANDJUMP(!of_one, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     for (int i = 0; i < MPIDI_global.n_vcis; i++)
-        bufenlarge_context_card(MPIDI_BUFENLARGE_vci(i)->context, cards + i * BUFENLARGE_CARD_BYTES);
+        bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context, cards + i * BUFENLARGE_ADDRESS_BYTES);
     /* Cards of equal length, from every process: the variants for other cases (same_len FALSE,
      * roots_only TRUE) do not work together in MPICH 4.0.2. */
     mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
-                                      cards, MPIDI_global.n_vcis * BUFENLARGE_CARD_BYTES, TRUE, FALSE,
+                                      cards, MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES, TRUE, FALSE,
                                       &all, &all_bytes);
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_global.n_vcis && status == BUFENLARGE_OK; i++)

@@ -80,7 +80,7 @@ int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     outgoing->sreq = send->sreq;
     outgoing->handler_id = wire->handler_id;
     bufenlarge_status_t status =
-        bufenlarge_channel_expose(peer->channel, iov, segments, outgoing, &wire->exposure);
+        bufenlarge_channel_advertise(peer->channel, iov, segments, outgoing, &wire->exposure);
     if (status != BUFENLARGE_OK) {
         MPL_free(outgoing);
         mpi_errno = MPIDI_BUFENLARGE_error(status, bufenlarge_channel_error(peer->channel));

@@ -174,7 +174,7 @@ const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_
     MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(vci, wire, am_hdr, attr,
                                                                    &incoming->rreq));
     if (incoming->rreq == NULL) {       /* nobody wants the data */
-        bufenlarge_channel_read(peer->channel, wire->exposure, 0, NULL, 0, 0, 0, NULL);
+        bufenlarge_channel_release_source(peer->channel, wire->exposure);
         MPL_free(incoming);
         return NULL;
     }

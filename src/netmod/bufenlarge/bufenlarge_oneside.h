@@ -61,7 +61,7 @@ typedef struct MPIDI_BUFENLARGE_oneside {
 
 /* One process's part of a window, as all know it. */
 typedef struct {
-    bufenlarge_shared_t shared; /* exposure 0: nothing is */
+    bufenlarge_window_t shared; /* exposure 0: nothing is */
     uint64_t bytes;             /* that are shared */
     int64_t disp_unit;
 } MPIDI_BUFENLARGE_win_part_t;

@@ -19,7 +19,7 @@ static bool push_after_writes(MPIDI_BUFENLARGE_vci_t * vci, oneside_t * one)
     if (one->peer->direct == NULL)
         return false;
     const bufenlarge_status_t status =
-        bufenlarge_channel_send(one->peer->direct, &iov, 1, BUFENLARGE_AFTER_WRITES, &sent);
+        bufenlarge_channel_send(one->peer->direct, &iov, 1, BUFENLARGE_FENCE, &sent);
     if (status != BUFENLARGE_OK)
         MPIDI_BUFENLARGE_peer_lost(vci, one->peer->rank, status,
                                    bufenlarge_channel_error(one->peer->channel));

@@ -27,11 +27,11 @@ static void print_channel(uint32_t rank, const bufenlarge_channel_stats_t * chan
            " %10llu %10llu\n", (unsigned) rank, (unsigned) channel->peer,
            (unsigned) channel->send.phase, (unsigned) channel->send.slot_bytes,
            (unsigned) channel->send.enlargements, (unsigned long long) channel->send.messages,
-           (unsigned long long) channel->send.messages_in_pieces,
+           (unsigned long long) channel->send.messages_fragmented,
            bytes_by_phase(&channel->send, sent, sizeof(sent)), (unsigned) channel->receive.phase,
            (unsigned) channel->receive.slot_bytes, (unsigned) channel->receive.enlargements,
            (unsigned long long) channel->receive.messages,
-           (unsigned long long) channel->receive.messages_in_pieces,
+           (unsigned long long) channel->receive.messages_fragmented,
            bytes_by_phase(&channel->receive, received, sizeof(received)),
            (unsigned long long) channel->registered_bytes,
            (unsigned long long) channel->registered_bytes_max);
@@ -78,13 +78,13 @@ static void print_missing(MPIDI_BUFENLARGE_report_t ** reports, int size)
 /* Told only of jobs that had such data. */
 static void print_large(const MPIDI_BUFENLARGE_large_t * large)
 {
-    if (large->reads == 0 && large->piece_bytes == 0)
+    if (large->reads == 0 && large->fragment_bytes == 0)
         return;
     printf("large data: %llu messages read, %llu bytes without a copy (%llu answered), %llu through rings;"
            " %llu ends by immediate data, %llu by message; user memory registered %llu times,"
            " at most %llu bytes in a process, %llu refused\n",
            (unsigned long long) large->reads, (unsigned long long) large->read_bytes,
-           (unsigned long long) large->answered_bytes, (unsigned long long) large->piece_bytes,
+           (unsigned long long) large->response_bytes, (unsigned long long) large->fragment_bytes,
            (unsigned long long) large->by_immediate, (unsigned long long) large->by_message,
            (unsigned long long) large->registrations,
            (unsigned long long) large->registered_bytes_max, (unsigned long long) large->refused);

@@ -9,8 +9,8 @@
 typedef struct {
     uint64_t reads;             /* messages */
     uint64_t read_bytes;        /* without a copy, counted by the reader */
-    uint64_t answered_bytes;    /* the same, counted by the source */
-    uint64_t piece_bytes;       /* through rings, counted by both */
+    uint64_t response_bytes;    /* the same, counted by the source */
+    uint64_t fragment_bytes;       /* through rings, counted by both */
     uint64_t by_immediate;      /* requests whose end was learned so */
     uint64_t by_message;
     uint64_t registrations;     /* of user memory */

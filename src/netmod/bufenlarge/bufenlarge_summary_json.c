@@ -44,7 +44,7 @@ static void write_direction(FILE * file, const char *name,
     write_number(file, "acks_rejected", direction->acks_rejected);
     write_number(file, "refused", direction->refused);
     write_number(file, "messages", direction->messages);
-    write_number(file, "messages_in_pieces", direction->messages_in_pieces);
+    write_number(file, "messages_fragmented", direction->messages_fragmented);
     write_number(file, "bytes", direction->bytes);
     fprintf(file, ", \"bytes_in_phase\": [");
     for (int phase = 0; phase < BUFENLARGE_PHASES_MAX; phase++)
@@ -84,8 +84,8 @@ static void write_large(FILE * file, const MPIDI_BUFENLARGE_large_t * large)
 {
     fprintf(file, ",\n     \"large\": {\"reads\": %" PRIu64, large->reads);
     write_number(file, "read_bytes", large->read_bytes);
-    write_number(file, "answered_bytes", large->answered_bytes);
-    write_number(file, "piece_bytes", large->piece_bytes);
+    write_number(file, "response_bytes", large->response_bytes);
+    write_number(file, "fragment_bytes", large->fragment_bytes);
     write_number(file, "ends_by_immediate", large->by_immediate);
     write_number(file, "ends_by_message", large->by_message);
     write_number(file, "registrations", large->registrations);

@@ -48,7 +48,7 @@ static void share_part(MPIR_Win * win, part_t * own)
 {
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
-    if (bufenlarge_context_share(vci->context, win->base, (size_t) own->bytes, &own->shared)
+    if (bufenlarge_context_register_window(vci->context, win->base, (size_t) own->bytes, &own->shared)
         != BUFENLARGE_OK)
         memset(&own->shared, 0, sizeof(own->shared));
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
@@ -58,7 +58,7 @@ static void unshare_part(MPIR_Win * win, const part_t * own)
 {
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
-    bufenlarge_context_unshare(vci->context, own->shared.exposure);
+    bufenlarge_context_deregister_window(vci->context, own->shared.source);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
 }
 
@@ -97,7 +97,7 @@ int MPIDI_BUFENLARGE_window_open(MPIR_Win * win)
 void MPIDI_BUFENLARGE_window_close(MPIR_Win * win)
 {
     window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
-    if (window && window->parts[win->comm_ptr->rank].shared.exposure)
+    if (window && window->parts[win->comm_ptr->rank].shared.source)
         unshare_part(win, &window->parts[win->comm_ptr->rank]);
     window_destroy(window);
     MPIDI_BUFENLARGE_WINDOW(win) = NULL;
@@ -225,7 +225,7 @@ bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatyp
               target_datatype, win, &operation))
         return false;
     const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.put_write_min
-        && operation.window->parts[target_rank].shared.writable;
+        && operation.window->parts[target_rank].shared.flags;
     if (request_p && (request = create_request(win)) == NULL)
         return false;
     const bool begun = large ? put_write(&operation, request) : MPIDI_BUFENLARGE_put_copy(&operation);
@@ -253,7 +253,7 @@ static bool get_read(const operation_t * operation, MPIR_Request * request)
     if (transfer == NULL)
         return false;
     transfer->read.done = get_end;
-    if (bufenlarge_channel_read(operation->peer->channel, part->shared.exposure, operation->offset,
+    if (bufenlarge_channel_read(operation->peer->channel, part->shared.source, operation->offset,
                                 &to, 1, operation->bytes, 0, transfer) != BUFENLARGE_OK) {
         MPL_free(transfer);
         return false;
@@ -274,7 +274,7 @@ bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype orig
               target_datatype, win, &operation))
         return false;
     const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.get_read_min
-        && operation.window->parts[target_rank].shared.exposure;
+        && operation.window->parts[target_rank].shared.source;
     if (request_p && (request = create_request(win)) == NULL)
         return false;
     const bool begun = large ? get_read(&operation, request)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The receiving side of an enlargement: it frees the small ring, provisions the large one, answers, and
-// answers again when asked to.
+// The receiving side of an enlargement: it frees the small ring, provisions the large one, responses, and
+// responses again when asked to.
 #include <catch2/catch.hpp>
 
 #include "protocol/enlarge_sender.h"
 #include "protocol/words.h"
-#include "support/solo.h"
+#include "support/context_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -15,20 +15,20 @@ using Log = std::vector<std::string>;
 
 // Connected, with the log empty.
 struct Grown {
-  explicit Grown(const ChannelSettings& how = settings(two_phases())) : solo(how), peer(solo.accept()) {
-    solo.rounds();
-    solo.port.news();
+  explicit Grown(const ChannelSettings& how = settings(two_phases())) : fixture(how), peer(fixture.accept()) {
+    fixture.rounds();
+    fixture.port.news();
   }
   void ask(EnlargeRequest request) {
     peer.ask(request);
-    solo.rounds(2);
+    fixture.rounds(2);
   }
   [[nodiscard]] const EnlargeAck& ack() { return peer.inbox().ack; }
   [[nodiscard]] bool ack_is_whole(std::uint32_t number) {
     return ack().head == ack_head(number) && ack().tail == ack_tail(number) && ack().check == ack_check(ack());
   }
 
-  Solo solo;
+  ContextFixture fixture;
   FakePeer& peer;
 };
 
@@ -36,10 +36,10 @@ TEST_CASE("a request frees the small receive ring before the large one is regist
   Grown grown;
   grown.ask({1, 1});
   // Expect
-  CHECK(grown.solo.port.news() == Log{"free 8192", "allocate 131072"});
-  CHECK(grown.solo.channel().receive_phase() == 1);
-  CHECK(grown.solo.channel().registered_bytes() == 8192 + 131072);
-  CHECK(grown.solo.channel().received().enlargements == 1);
+  CHECK(grown.fixture.port.news() == Log{"free 8192", "allocate 131072"});
+  CHECK(grown.fixture.channel().receive_phase() == 1);
+  CHECK(grown.fixture.channel().registered_bytes() == 8192 + 131072);
+  CHECK(grown.fixture.channel().received().enlargements == 1);
   REQUIRE(grown.ack_is_whole(1));
 }
 
@@ -48,78 +48,78 @@ TEST_CASE("the acknowledgement tells address, remote key, sizes and where the ne
   for (int i = 0; i < 3; ++i) grown.peer.send(pattern(9));
   grown.ask({1, 1});
   const EnlargeAck& ack = grown.ack();
-  CHECK(grown.solo.fabric.at(ack.ring_key, ack.ring_address, 131072) != nullptr);
+  CHECK(grown.fixture.fabric.at(ack.ring_key, ack.ring_address, 131072) != nullptr);
   CHECK(ack.slot_bytes == 8192);
   CHECK(ack.slots == 16);
   CHECK(ack.phase == 1);
   CHECK(ack.status == static_cast<std::uint8_t>(AckStatus::kProvisioned));
   CHECK(ack.epoch == 1);
-  CHECK(ack.base == 5);  // greeting, three messages, request
+  CHECK(ack.base == 5);  // Hello, three messages, request
   CHECK(ack.number == 1);
 }
 
 TEST_CASE("the acknowledgement is one write of 64 bytes into the peer's control inbox", "[channel][E8]") {
   Grown grown;
-  grown.solo.port.writes.clear();
+  grown.fixture.port.writes.clear();
   grown.ask({1, 1});
-  REQUIRE(grown.solo.port.writes.size() == 1);
+  REQUIRE(grown.fixture.port.writes.size() == 1);
   const Hello hello = grown.peer.hello(1);
-  CHECK(grown.solo.port.writes[0].key == hello.control_key);
-  CHECK(grown.solo.port.writes[0].address == hello.control_address + offsetof(ControlInbox, ack));
-  CHECK(grown.solo.port.writes[0].bytes.size() == 64);
+  CHECK(grown.fixture.port.writes[0].key == hello.control_key);
+  CHECK(grown.fixture.port.writes[0].address == hello.control_address + offsetof(ControlInbox, ack));
+  CHECK(grown.fixture.port.writes[0].bytes.size() == 64);
 }
 
 TEST_CASE("everything that was in the small ring is delivered before it is freed", "[channel][E7]") {
   Grown grown;
   for (std::uint32_t n = 1; n <= 7; ++n) grown.peer.send(pattern(50, n));
   grown.ask({1, 1});
-  CHECK(grown.solo.upper.messages[1].size() == 7);
-  CHECK(grown.solo.upper.messages[1].back() == pattern(50, 7));
+  CHECK(grown.fixture.upper.messages[1].size() == 7);
+  CHECK(grown.fixture.upper.messages[1].back() == pattern(50, 7));
 }
 
 TEST_CASE("the old ring's memory cannot be written any more, the new one's can", "[channel][E7]") {
   Grown grown;
   const Hello old = grown.peer.theirs();
   grown.ask({1, 1});
-  CHECK(grown.solo.fabric.at(old.ring_key, old.ring_address, 1) == nullptr);
+  CHECK(grown.fixture.fabric.at(old.ring_key, old.ring_address, 1) == nullptr);
   grown.peer.follow_ack();
   grown.peer.send(pattern(8000));
-  grown.solo.rounds();
-  REQUIRE(grown.solo.upper.messages[1].size() == 1);
-  CHECK(grown.solo.upper.messages[1][0] == pattern(8000));
-  CHECK(grown.solo.channel().received().bytes_in_phase[1] == 8000);
+  grown.fixture.rounds();
+  REQUIRE(grown.fixture.upper.messages[1].size() == 1);
+  CHECK(grown.fixture.upper.messages[1][0] == pattern(8000));
+  CHECK(grown.fixture.channel().received().bytes_in_phase[1] == 8000);
 }
 
 TEST_CASE("only the receiving direction of this channel has grown", "[channel][E10]") {
   Grown grown;
-  grown.solo.connect(2);
+  grown.fixture.connect(2);
   grown.ask({1, 1});
-  CHECK(grown.solo.channel(1).receive_phase() == 1);
-  CHECK(grown.solo.channel(1).send_phase() == 0);
-  CHECK(grown.solo.channel(2).receive_phase() == 0);
-  CHECK(grown.solo.channel(2).registered_bytes() == 2 * 8192);
-  CHECK(grown.solo.send({100}) == Sent{Status::kOk, 100});  // through the small ring
-  CHECK(grown.solo.port.writes.back().key == grown.peer.ring().key);
+  CHECK(grown.fixture.channel(1).receive_phase() == 1);
+  CHECK(grown.fixture.channel(1).send_phase() == 0);
+  CHECK(grown.fixture.channel(2).receive_phase() == 0);
+  CHECK(grown.fixture.channel(2).registered_bytes() == 2 * 8192);
+  CHECK(grown.fixture.send({100}) == Sent{Status::kOk, 100});  // through the small ring
+  CHECK(grown.fixture.port.writes.back().key == grown.peer.ring().key);
 }
 
 TEST_CASE("the ring grows from phase to phase, and past one in between", "[channel][E11]") {
   Grown grown(settings(three_phases()));
   grown.ask({1, 1});
-  CHECK(grown.solo.port.news() == Log{"free 512", "allocate 2048"});
+  CHECK(grown.fixture.port.news() == Log{"free 512", "allocate 2048"});
   grown.peer.follow_ack();
   grown.peer.send(pattern(400));
   grown.ask({2, 2});
-  CHECK(grown.solo.port.news() == Log{"free 2048", "allocate 8192"});
+  CHECK(grown.fixture.port.news() == Log{"free 2048", "allocate 8192"});
   REQUIRE(grown.ack_is_whole(2));
   CHECK(grown.ack().epoch == 2);
-  CHECK(grown.solo.channel().received().enlargements == 2);
+  CHECK(grown.fixture.channel().received().enlargements == 2);
   grown.peer.follow_ack();
   grown.peer.send(pattern(2000));
-  grown.solo.rounds();
-  CHECK(grown.solo.upper.messages[1].size() == 2);
+  grown.fixture.rounds();
+  CHECK(grown.fixture.upper.messages[1].size() == 2);
   Grown straight(settings(three_phases()));
   straight.ask({1, 2});
-  CHECK(straight.solo.port.news() == Log{"free 512", "allocate 8192"});
+  CHECK(straight.fixture.port.news() == Log{"free 512", "allocate 8192"});
 }
 
 TEST_CASE("a slot with the old ring's epoch in the new ring breaks the protocol", "[channel][E7]") {
@@ -128,9 +128,9 @@ TEST_CASE("a slot with the old ring's epoch in the new ring breaks the protocol"
   grown.peer.follow_ack();
   grown.peer.epoch = 0;
   grown.peer.send(pattern(8));
-  grown.solo.rounds(2);
-  REQUIRE(grown.solo.upper.failures.size() == 1);
-  CHECK(grown.solo.upper.failures[0].status == Status::kProtocolError);
+  grown.fixture.rounds(2);
+  REQUIRE(grown.fixture.upper.failures.size() == 1);
+  CHECK(grown.fixture.upper.failures[0].status == Status::kProtocolError);
 }
 
 // ---- repetitions
@@ -141,13 +141,13 @@ TEST_CASE("a repetition is answered with the same acknowledgement, as often as i
   const EnlargeAck first = grown.ack();
   for (int i = 0; i < 3; ++i) {
     grown.peer.inbox().ack = EnlargeAck{};  // it did not arrive whole
-    grown.solo.rounds(3);
+    grown.fixture.rounds(3);
     CHECK(grown.ack().head == 0);  // nothing is written by itself
     grown.peer.repeat({1, 1});
-    grown.solo.rounds(2);
+    grown.fixture.rounds(2);
     CHECK(std::memcmp(&grown.ack(), &first, sizeof first) == 0);
   }
-  CHECK(grown.solo.port.news() == Log{"free 8192", "allocate 131072"});
+  CHECK(grown.fixture.port.news() == Log{"free 8192", "allocate 131072"});
 }
 
 TEST_CASE("a repetition of another number, or a torn one, is not answered", "[channel][E8]") {
@@ -155,21 +155,21 @@ TEST_CASE("a repetition of another number, or a torn one, is not answered", "[ch
   grown.ask({1, 1});
   grown.peer.inbox().ack = EnlargeAck{};
   grown.peer.repeat({2, 1});
-  grown.solo.rounds(3);
+  grown.fixture.rounds(3);
   CHECK(grown.ack().head == 0);
   RepeatWord torn = make_repeat({1, 1});
   torn.check = 0;
   const Hello& told = grown.peer.theirs();
-  grown.solo.fabric.place(told.control_key, told.control_address + offsetof(ControlInbox, repeat),
+  grown.fixture.fabric.place(told.control_key, told.control_address + offsetof(ControlInbox, repeat),
                           std::as_bytes(std::span(&torn, 1)));
-  grown.solo.rounds(3);
+  grown.fixture.rounds(3);
   CHECK(grown.ack().head == 0);
 }
 
 TEST_CASE("a repetition that comes before the request itself is answered with the request", "[channel][E8]") {
   Grown grown;
   grown.peer.repeat({1, 1});
-  grown.solo.rounds(2);
+  grown.fixture.rounds(2);
   CHECK(grown.ack().head == 0);
   grown.ask({1, 1});
   CHECK(grown.ack_is_whole(1));
@@ -180,44 +180,44 @@ TEST_CASE("the channel stops looking for repetitions when the first slot of the 
   grown.ask({1, 1});
   grown.peer.follow_ack();
   grown.peer.send(pattern(8));
-  grown.solo.rounds(2);
+  grown.fixture.rounds(2);
   grown.peer.inbox().ack = EnlargeAck{};
   grown.peer.repeat({1, 1});  // was under way while the acknowledgement arrived
-  grown.solo.rounds(3);
+  grown.fixture.rounds(3);
   CHECK(grown.ack().head == 0);
-  CHECK(grown.solo.context.core().attention.empty());
+  CHECK(grown.fixture.context.core().pending.empty());
 }
 
 // ---- refusal
 
 TEST_CASE("a receiver without memory for the large ring says so, and has its small ring again", "[channel]") {
   Grown grown;
-  grown.solo.port.refuses_memory = [](std::size_t bytes) { return bytes == 131072; };
+  grown.fixture.port.refuses_memory = [](std::size_t bytes) { return bytes == 131072; };
   grown.ask({1, 1});
-  CHECK(grown.solo.port.news() == Log{"free 8192", "refuse 131072", "allocate 8192"});
+  CHECK(grown.fixture.port.news() == Log{"free 8192", "refuse 131072", "allocate 8192"});
   REQUIRE(grown.ack_is_whole(1));
   CHECK(grown.ack().status == static_cast<std::uint8_t>(AckStatus::kRefused));
   CHECK(grown.ack().phase == 0);
   CHECK(grown.ack().slot_bytes == 512);
   CHECK(grown.ack().epoch == 1);
-  CHECK(grown.solo.channel().received().refused == 1);
+  CHECK(grown.fixture.channel().received().refused == 1);
   grown.peer.follow_ack();
   grown.peer.send(pattern(400));
-  grown.solo.rounds();
-  CHECK(grown.solo.upper.messages[1].size() == 1);
+  grown.fixture.rounds();
+  CHECK(grown.fixture.upper.messages[1].size() == 1);
 }
 
 TEST_CASE("a receiver without memory for any ring fails the channel", "[channel]") {
   Grown grown;
-  grown.solo.connect(2);
-  grown.solo.port.refuses_memory = [](std::size_t) { return true; };
+  grown.fixture.connect(2);
+  grown.fixture.port.refuses_memory = [](std::size_t) { return true; };
   grown.ask({1, 1});
-  REQUIRE(grown.solo.upper.failures.size() == 1);
-  CHECK(grown.solo.upper.failures[0].peer == 1);
-  CHECK(grown.solo.upper.failures[0].status == Status::kMemoryError);
-  CHECK_THAT(grown.solo.upper.failures[0].text, Contains("receive ring"));
-  CHECK(grown.solo.channel(1).registered_bytes() == 0);
-  CHECK(grown.solo.send({10}, 2) == Sent{Status::kOk, 10});
+  REQUIRE(grown.fixture.upper.failures.size() == 1);
+  CHECK(grown.fixture.upper.failures[0].peer == 1);
+  CHECK(grown.fixture.upper.failures[0].status == Status::kMemoryError);
+  CHECK_THAT(grown.fixture.upper.failures[0].text, Contains("receive ring"));
+  CHECK(grown.fixture.channel(1).registered_bytes() == 0);
+  CHECK(grown.fixture.send({10}, 2) == Sent{Status::kOk, 10});
 }
 
 // ---- grants across the swap
@@ -230,20 +230,20 @@ TEST_CASE("the new ring's grants begin at its base", "[channel][E7]") {
   const std::uint64_t base = grown.ack().base;
   grown.peer.send(pattern(9));
   grown.peer.send(pattern(9));
-  grown.solo.rounds();
+  grown.fixture.rounds();
   CHECK(read_grant(grown.peer.inbox().grant) == std::optional<std::uint64_t>(base + 2));
 }
 
 TEST_CASE("with one slot the request itself needs no grant: the acknowledgement is one", "[channel][E7]") {
   Grown grown(settings(phases({{512, 1}, {8192, 1}})));
-  grown.solo.port.writes.clear();
+  grown.fixture.port.writes.clear();
   grown.ask({1, 1});
-  CHECK(grown.solo.port.writes.size() == 1);
+  CHECK(grown.fixture.port.writes.size() == 1);
   CHECK(grown.ack_is_whole(1));
   grown.peer.follow_ack();
   grown.peer.send(pattern(8000));
-  grown.solo.rounds();
-  CHECK(grown.solo.upper.messages[1].size() == 1);
+  grown.fixture.rounds();
+  CHECK(grown.fixture.upper.messages[1].size() == 1);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Mixed arrival: small slots are taken when their check holds, what was rung for as far as a doorbell
+// Mixed arrival: small slots are taken when their check holds, what was notified for as far as a notification
 // covers it and no further, whatever lies there.
 #include <catch2/catch.hpp>
 
-#include "support/solo.h"
+#include "support/context_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -11,14 +11,14 @@ namespace {
 using Catch::Matchers::Contains;
 
 constexpr std::uint8_t kWhole = kMarkFirst | kMarkLast;
-constexpr std::uint8_t kWholeRung = kWhole | kMarkRung;
+constexpr std::uint8_t kWholeNotified = kWhole | kMarkNotified;
 constexpr std::uint32_t kStride = 2048;
 
-// One side that takes slots both ways; slots are placed, and rung for, apart.
-class Mixed : public Solo {
+// One side that takes slots both ways; slots are placed, and notified for, apart.
+class Mixed : public ContextFixture {
  public:
-  Mixed() : Solo(settings(phases({{kStride, 16}, {8192, 16}}))) { port.arrives = Arrival::kMixed; }
-  // A slot of the peer that lies there whole, with no doorbell yet.
+  Mixed() : ContextFixture(settings(phases({{kStride, 16}, {8192, 16}}))) { port.arrives = Arrival::kMixed; }
+  // A slot of the peer that lies there whole, with no notification yet.
   void place(const Bytes& payload, std::uint8_t marks) {
     place_slot(peer().seal(SlotKind::kPayload, payload, marks));
   }
@@ -39,232 +39,232 @@ class Mixed : public Solo {
   }
 };
 
-TEST_CASE("a mixed side asks for checks and for doorbells", "[channel][mixed]") {
-  Mixed solo;
-  FakePeer& peer = solo.peer();
-  peer.meet(solo.want()->data);
-  CHECK(peer.theirs().flags == (kHelloVerifiesSlots | kHelloWantsDoorbells));
+TEST_CASE("a mixed side asks for checks and for notifications", "[channel][mixed]") {
+  Mixed fixture;
+  FakePeer& peer = fixture.peer();
+  peer.meet(fixture.want()->data);
+  CHECK(peer.theirs().flags == (kHelloVerifiesSlots | kHelloWantsNotifications));
 }
 
-TEST_CASE("small slots are taken without a doorbell", "[channel][mixed][E12]") {
-  Mixed solo;
-  solo.accept();
-  for (std::uint32_t n = 1; n <= 4; ++n) solo.place(pattern(n * 128, n), kWhole);
-  solo.rounds();
-  REQUIRE(solo.messages().size() == 4);
-  for (std::uint32_t n = 1; n <= 4; ++n) CHECK(solo.messages()[n - 1] == pattern(n * 128, n));
+TEST_CASE("small slots are taken without a notification", "[channel][mixed][E12]") {
+  Mixed fixture;
+  fixture.accept();
+  for (std::uint32_t n = 1; n <= 4; ++n) fixture.place(pattern(n * 128, n), kWhole);
+  fixture.rounds();
+  REQUIRE(fixture.messages().size() == 4);
+  for (std::uint32_t n = 1; n <= 4; ++n) CHECK(fixture.messages()[n - 1] == pattern(n * 128, n));
 }
 
 TEST_CASE("a small slot that is torn is not taken before its check holds", "[channel][mixed][E12]") {
-  Mixed solo;
-  FakePeer& peer = solo.accept();
+  Mixed fixture;
+  FakePeer& peer = fixture.accept();
   const Bytes payload = pattern(60);
   const Bytes slot = peer.seal(SlotKind::kPayload, payload, kWhole);
   peer.place(slot, slot.size() - kTrailerBytes, kTrailerBytes);
-  solo.rounds(4);
-  CHECK(solo.messages().empty());
+  fixture.rounds(4);
+  CHECK(fixture.messages().empty());
   peer.place(slot, payload_offset(kStride, 60), 32);
-  solo.rounds(4);
-  CHECK(solo.messages().empty());
+  fixture.rounds(4);
+  CHECK(fixture.messages().empty());
   peer.place(slot, 0, slot.size());
   peer.advance();
-  solo.rounds();
+  fixture.rounds();
   // Expect
-  CHECK(solo.messages() == std::vector<Bytes>{payload});
-  CHECK(solo.upper.failures.empty());
+  CHECK(fixture.messages() == std::vector<Bytes>{payload});
+  CHECK(fixture.upper.failures.empty());
 }
 
-TEST_CASE("a large slot that looks whole is not taken before its doorbell", "[channel][mixed][E12]") {
+TEST_CASE("a large slot that looks whole is not taken before its notification", "[channel][mixed][E12]") {
   for (const bool check_holds : {false, true}) {
-    Mixed solo;
-    solo.accept();
+    Mixed fixture;
+    fixture.accept();
     INFO("its check holds: " << check_holds);
     if (check_holds)
-      solo.place_checked(pattern(513), kWhole);
+      fixture.place_checked(pattern(513), kWhole);
     else
-      solo.place(pattern(513), kWhole);
-    solo.place(pattern(1000), kWholeRung);
-    solo.rounds(4);
-    CHECK(solo.messages().empty());
-    solo.ring();
-    solo.rounds();
+      fixture.place(pattern(513), kWhole);
+    fixture.place(pattern(1000), kWholeNotified);
+    fixture.rounds(4);
+    CHECK(fixture.messages().empty());
+    fixture.ring();
+    fixture.rounds();
     // Expect
-    CHECK(solo.messages() == std::vector<Bytes>{pattern(513), pattern(1000)});
-    CHECK(solo.upper.failures.empty());
+    CHECK(fixture.messages() == std::vector<Bytes>{pattern(513), pattern(1000)});
+    CHECK(fixture.upper.failures.empty());
   }
 }
 
-TEST_CASE("a large slot that lands in pieces is not taken before its doorbell", "[channel][mixed][E12]") {
-  Mixed solo;
-  FakePeer& peer = solo.accept();
-  // event: behind a slot that was rung for, trailer and commit word are there, the payload is not
+TEST_CASE("a large slot that lands in fragments is not taken before its notification", "[channel][mixed][E12]") {
+  Mixed fixture;
+  FakePeer& peer = fixture.accept();
+  // event: behind a slot that was notified for, trailer and commit word are there, the payload is not
   peer.send(pattern(600));
-  const Bytes slot = peer.seal(SlotKind::kPayload, pattern(1000), kWholeRung);
+  const Bytes slot = peer.seal(SlotKind::kPayload, pattern(1000), kWholeNotified);
   peer.place(slot, slot.size() - kTrailerBytes, kTrailerBytes);
-  solo.rounds(4);
-  CHECK(solo.messages() == std::vector<Bytes>{pattern(600)});
+  fixture.rounds(4);
+  CHECK(fixture.messages() == std::vector<Bytes>{pattern(600)});
   peer.place(slot, 0, slot.size());
   peer.advance();
-  solo.ring();
-  solo.rounds();
+  fixture.ring();
+  fixture.rounds();
   // Expect
-  CHECK(solo.messages() == std::vector<Bytes>{pattern(600), pattern(1000)});
+  CHECK(fixture.messages() == std::vector<Bytes>{pattern(600), pattern(1000)});
 }
 
-// The count of doorbells ends at 0: what comes behind is neither missed nor taken too early.
-TEST_CASE("small slots at the front of a rung write may be taken early, the marked one may not",
+// The count of notifications ends at 0: what comes behind is neither missed nor taken too early.
+TEST_CASE("small slots at the front of a notified write may be taken early, the marked one may not",
           "[channel][mixed][E12]") {
-  Mixed solo;
-  solo.accept();
-  solo.place(pattern(10), kWhole);
-  solo.place(pattern(20), kWhole);
-  solo.place(pattern(1000), kWholeRung);
-  solo.rounds(4);
-  CHECK(solo.messages() == std::vector<Bytes>{pattern(10), pattern(20)});
-  solo.ring();
-  solo.rounds();
-  CHECK(solo.messages().size() == 3);
-  // event: another write that is rung for, and no doorbell yet
-  solo.place(pattern(1100), kWholeRung);
-  solo.rounds(4);
-  CHECK(solo.messages().size() == 3);
-  solo.ring();
-  solo.place(pattern(30), kWhole);
-  solo.rounds();
+  Mixed fixture;
+  fixture.accept();
+  fixture.place(pattern(10), kWhole);
+  fixture.place(pattern(20), kWhole);
+  fixture.place(pattern(1000), kWholeNotified);
+  fixture.rounds(4);
+  CHECK(fixture.messages() == std::vector<Bytes>{pattern(10), pattern(20)});
+  fixture.ring();
+  fixture.rounds();
+  CHECK(fixture.messages().size() == 3);
+  // event: another write that is notified for, and no notification yet
+  fixture.place(pattern(1100), kWholeNotified);
+  fixture.rounds(4);
+  CHECK(fixture.messages().size() == 3);
+  fixture.ring();
+  fixture.place(pattern(30), kWhole);
+  fixture.rounds();
   // Expect
-  CHECK(solo.messages().size() == 5);
-  CHECK(solo.upper.failures.empty());
+  CHECK(fixture.messages().size() == 5);
+  CHECK(fixture.upper.failures.empty());
 }
 
-TEST_CASE("a small slot that is marked waits for its doorbell even if its check holds", "[channel][mixed][E12]") {
-  Mixed solo;
-  solo.accept();
-  solo.place_checked(pattern(20), kWholeRung);
-  solo.rounds(4);
-  CHECK(solo.messages().empty());
-  solo.ring();
-  solo.rounds();
-  CHECK(solo.messages() == std::vector<Bytes>{pattern(20)});
-  // Taken early, its doorbell would cover what comes behind it.
-  solo.place(pattern(1000), kWholeRung);
-  solo.rounds(4);
-  CHECK(solo.messages().size() == 1);
-  CHECK(solo.upper.failures.empty());
+TEST_CASE("a small slot that is marked waits for its notification even if its check holds", "[channel][mixed][E12]") {
+  Mixed fixture;
+  fixture.accept();
+  fixture.place_checked(pattern(20), kWholeNotified);
+  fixture.rounds(4);
+  CHECK(fixture.messages().empty());
+  fixture.ring();
+  fixture.rounds();
+  CHECK(fixture.messages() == std::vector<Bytes>{pattern(20)});
+  // Taken early, its notification would cover what comes behind it.
+  fixture.place(pattern(1000), kWholeNotified);
+  fixture.rounds(4);
+  CHECK(fixture.messages().size() == 1);
+  CHECK(fixture.upper.failures.empty());
 }
 
-TEST_CASE("a small slot between two doorbells is not in the way of the second", "[channel][mixed]") {
-  Mixed solo;
-  solo.accept();
-  solo.place(pattern(1000), kWholeRung);
-  solo.ring();
-  solo.place(pattern(20), kWhole);
-  solo.place(pattern(1100), kWholeRung);
-  solo.ring();
-  solo.place(pattern(30), kWhole);
-  solo.rounds();
-  CHECK(solo.messages() == std::vector<Bytes>{pattern(1000), pattern(20), pattern(1100), pattern(30)});
-  CHECK(solo.upper.failures.empty());
+TEST_CASE("a small slot between two notifications is not in the way of the second", "[channel][mixed]") {
+  Mixed fixture;
+  fixture.accept();
+  fixture.place(pattern(1000), kWholeNotified);
+  fixture.ring();
+  fixture.place(pattern(20), kWhole);
+  fixture.place(pattern(1100), kWholeNotified);
+  fixture.ring();
+  fixture.place(pattern(30), kWhole);
+  fixture.rounds();
+  CHECK(fixture.messages() == std::vector<Bytes>{pattern(1000), pattern(20), pattern(1100), pattern(30)});
+  CHECK(fixture.upper.failures.empty());
 }
 
-TEST_CASE("a doorbell counts whether it comes before the commit word was looked at or after", "[channel][mixed]") {
-  Mixed solo;
-  FakePeer& peer = solo.accept();
+TEST_CASE("a notification counts whether it comes before the commit word was looked at or after", "[channel][mixed]") {
+  Mixed fixture;
+  FakePeer& peer = fixture.accept();
   peer.send(pattern(1000));
-  solo.rounds();
-  CHECK(solo.messages().size() == 1);
-  solo.place(pattern(1100), kWholeRung);
-  solo.rounds(3);
-  CHECK(solo.messages().size() == 1);
-  solo.ring();
-  solo.rounds();
-  CHECK(solo.messages() == std::vector<Bytes>{pattern(1000), pattern(1100)});
+  fixture.rounds();
+  CHECK(fixture.messages().size() == 1);
+  fixture.place(pattern(1100), kWholeNotified);
+  fixture.rounds(3);
+  CHECK(fixture.messages().size() == 1);
+  fixture.ring();
+  fixture.rounds();
+  CHECK(fixture.messages() == std::vector<Bytes>{pattern(1000), pattern(1100)});
 }
 
-TEST_CASE("the upper layer sees no mark of a doorbell in mixed arrival", "[channel][mixed]") {
-  Mixed solo;
-  FakePeer& peer = solo.accept();
+TEST_CASE("the upper layer sees no mark of a notification in mixed arrival", "[channel][mixed]") {
+  Mixed fixture;
+  FakePeer& peer = fixture.accept();
   peer.send(pattern(2024), kMarkFirst);
   peer.send(pattern(9), kMarkLast);
-  solo.rounds();
+  fixture.rounds();
   std::vector<unsigned> marks;
-  for (const UpperLog::Piece& piece : solo.upper.pieces) marks.push_back(piece.marks);
+  for (const UpperLog::Fragment& fragment : fixture.upper.fragments) marks.push_back(fragment.marks);
   CHECK(marks == std::vector<unsigned>{kMarkFirst, kMarkLast});
 }
 
-TEST_CASE("a doorbell without a slot fails the channel of a mixed side, too", "[channel][mixed][fail]") {
-  Mixed solo;
-  solo.accept();
-  solo.ring();
-  solo.rounds();
-  REQUIRE(solo.upper.failures.size() == 1);
-  CHECK(solo.upper.failures[0].status == Status::kProtocolError);
-  CHECK_THAT(solo.upper.failures[0].text, Contains("breaks the wire"));
+TEST_CASE("a notification without a slot fails the channel of a mixed side, too", "[channel][mixed][fail]") {
+  Mixed fixture;
+  fixture.accept();
+  fixture.ring();
+  fixture.rounds();
+  REQUIRE(fixture.upper.failures.size() == 1);
+  CHECK(fixture.upper.failures[0].status == Status::kProtocolError);
+  CHECK_THAT(fixture.upper.failures[0].text, Contains("breaks the wire"));
 }
 
-TEST_CASE("a large slot that breaks the protocol is told when its doorbell comes", "[channel][mixed][fail]") {
-  Mixed solo;
-  FakePeer& peer = solo.accept();
+TEST_CASE("a large slot that breaks the protocol is told when its notification comes", "[channel][mixed][fail]") {
+  Mixed fixture;
+  FakePeer& peer = fixture.accept();
   peer.epoch = 7;
-  solo.place(pattern(1000), kWholeRung);
-  solo.rounds(4);
-  CHECK(solo.upper.failures.empty());
-  solo.ring();
-  solo.rounds();
-  CHECK(solo.upper.failures.size() == 1);
+  fixture.place(pattern(1000), kWholeNotified);
+  fixture.rounds(4);
+  CHECK(fixture.upper.failures.empty());
+  fixture.ring();
+  fixture.rounds();
+  CHECK(fixture.upper.failures.size() == 1);
 }
 
 // While an attempt of another channel is out, events are looked for in every round.
-TEST_CASE("a loss waits for the doorbells in the queue of a mixed side", "[channel][mixed][fail]") {
-  Mixed solo;
-  FakePeer& peer = solo.accept(1);
-  solo.want(2);
-  solo.port.doorbells_per_poll = 1;
+TEST_CASE("a loss waits for the notifications in the queue of a mixed side", "[channel][mixed][fail]") {
+  Mixed fixture;
+  FakePeer& peer = fixture.accept(1);
+  fixture.want(2);
+  fixture.port.notifications_per_poll = 1;
   for (std::uint32_t n = 0; n < 6; ++n) peer.send(pattern(n % 2 == 0 ? 1000 : 20, n));
-  solo.port.lost(solo.port.accepted.back(), "the peer closed the connection");
-  solo.rounds(10);
-  CHECK(solo.messages().size() == 6);
-  REQUIRE(solo.upper.failures.size() == 1);
-  CHECK(solo.upper.failures[0].status == Status::kPeerFailed);
+  fixture.port.lost(fixture.port.accepted.back(), "the peer closed the connection");
+  fixture.rounds(10);
+  CHECK(fixture.messages().size() == 6);
+  REQUIRE(fixture.upper.failures.size() == 1);
+  CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
 }
 
 // ---- growing
 
 TEST_CASE("in a larger ring a mixed side takes slots both ways", "[channel][mixed][E5]") {
-  Mixed solo;
-  FakePeer& peer = solo.accept();
+  Mixed fixture;
+  FakePeer& peer = fixture.accept();
   peer.ask({1, 1});
-  solo.rounds(2);
-  REQUIRE(solo.channel().receive_phase() == 1);
+  fixture.rounds(2);
+  REQUIRE(fixture.channel().receive_phase() == 1);
   peer.follow_ack();
-  solo.place(pattern(5000), kWholeRung);
-  solo.rounds(4);
-  CHECK(solo.messages().empty());
-  solo.ring();
-  solo.place(pattern(40), kWhole);
-  solo.rounds();
-  CHECK(solo.messages() == std::vector<Bytes>{pattern(5000), pattern(40)});
+  fixture.place(pattern(5000), kWholeNotified);
+  fixture.rounds(4);
+  CHECK(fixture.messages().empty());
+  fixture.ring();
+  fixture.place(pattern(40), kWhole);
+  fixture.rounds();
+  CHECK(fixture.messages() == std::vector<Bytes>{pattern(5000), pattern(40)});
 }
 
-TEST_CASE("mixed arrival works in both directions and all phases, beside any other", "[channel][duo][mixed][E12]") {
-  for (const Arrival other : {Arrival::kMixed, Arrival::kDoorbell, Arrival::kChecked}) {
-    Duo duo(settings(phases({{128, 4}, {1024, 4}, {4096, 4}})));
-    duo.side[0].port.arrives = Arrival::kMixed;
-    duo.side[1].port.arrives = other;
-    duo.open();
+TEST_CASE("mixed arrival works in both directions and all phases, beside any other", "[channel][pair][mixed][E12]") {
+  for (const Arrival other : {Arrival::kMixed, Arrival::kNotified, Arrival::kChecked}) {
+    ContextPair pair(settings(phases({{128, 4}, {1024, 4}, {4096, 4}})));
+    pair.side[0].port.arrives = Arrival::kMixed;
+    pair.side[1].port.arrives = other;
+    pair.open();
     for (std::uint32_t n = 0; n < 40; ++n) {
       const Vector vector({1 + n / 2 * n * 6, 1 + n}, n);
-      duo.send_all(n % 2, vector);
-      duo.settle();
-      CHECK(duo.side[1 - n % 2].messages().back() == vector.bytes());
+      pair.send_all(n % 2, vector);
+      pair.settle();
+      CHECK(pair.side[1 - n % 2].messages().back() == vector.bytes());
     }
-    CHECK(duo.side[0].channel().receive_phase() == 2);
-    unsigned rung = 0;
+    CHECK(pair.side[0].channel().receive_phase() == 2);
+    unsigned notified = 0;
     unsigned slots = 0;
-    for (const FakePort::Write& write : duo.side[1].port.writes) {
-      rung += write.use == WriteUse::kRungSlots;
+    for (const FakePort::Write& write : pair.side[1].port.writes) {
+      notified += write.use == WriteUse::kNotifiedSlots;
       slots += write.use == WriteUse::kSlots;
     }
-    CHECK(rung > 0);
+    CHECK(notified > 0);
     CHECK(slots > 0);
   }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Sending through the ring in use: copies, pieces, marks, credit, writes in flight.
+// Sending through the ring in use: copies, fragments, marks, credit, writes in flight.
 #include <catch2/catch.hpp>
 
 #include "protocol/words.h"
-#include "support/solo.h"
+#include "support/context_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
 
-// All that has arrived at the peer, as one run of bytes, and the marks of each piece.
+// All that has arrived at the peer, as one run of bytes, and the marks of each fragment.
 struct Arrived {
   Bytes bytes;
   std::vector<unsigned> marks;
@@ -36,82 +36,82 @@ constexpr unsigned kBoth = kMarkFirst | kMarkLast;
 using Marks = std::vector<unsigned>;
 
 TEST_CASE("what was sent is copied: the memory is the caller's again when send returns", "[channel][E12]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
   // The write is posted, but does not leave before the caller changed its memory.
-  solo.port.withholds = [](const FakePort::Write&) { return true; };
-  solo.port.completes = false;
+  fixture.port.withholds = [](const FakePort::Write&) { return true; };
+  fixture.port.completes = false;
   Vector vector({200, 100});
   const Bytes original = vector.bytes();
-  REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, 300});
+  REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, 300});
   std::fill(vector.bytes().begin(), vector.bytes().end(), std::byte{0xee});
-  REQUIRE(solo.port.withheld.size() == 1);
-  for (const auto& write : solo.port.withheld) REQUIRE(solo.fabric.place(write.key, write.address, write.bytes));
+  REQUIRE(fixture.port.withheld.size() == 1);
+  for (const auto& write : fixture.port.withheld) REQUIRE(fixture.fabric.place(write.key, write.address, write.bytes));
   CHECK(drain(peer).bytes == original);
-  solo.port.complete(1);
-  solo.rounds();  // the port checks here that the memory it read did not change
+  fixture.port.complete(1);
+  fixture.rounds();  // the port checks here that the memory it read did not change
 }
 
 TEST_CASE("data goes from the send ring, by one write, to the peer's receive ring", "[channel][E12]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
-  solo.port.writes.clear();
-  REQUIRE(solo.send({300}) == Sent{Status::kOk, 300});
-  REQUIRE(solo.port.writes.size() == 1);
-  CHECK(solo.port.writes[0].key == peer.ring().key);
-  CHECK(solo.port.writes[0].bytes.size() == 304 + kTrailerBytes);  // not the unused front of the slot
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  fixture.port.writes.clear();
+  REQUIRE(fixture.send({300}) == Sent{Status::kOk, 300});
+  REQUIRE(fixture.port.writes.size() == 1);
+  CHECK(fixture.port.writes[0].key == peer.ring().key);
+  CHECK(fixture.port.writes[0].bytes.size() == 304 + kTrailerBytes);  // not the unused front of the slot
 }
 
 TEST_CASE("elements of a vector follow each other without gaps, across slots", "[channel][E12]") {
   for (const std::size_t sizes : {1u, 7u, 100u, 488u}) {
-    Solo solo;
-    FakePeer& peer = solo.connect();
+    ContextFixture fixture;
+    FakePeer& peer = fixture.connect();
     const Vector vector({sizes, 488, 1, 0, 300, sizes});
     const std::size_t total = vector.bytes().size();
-    REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, total});
+    REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, total});
     CHECK(drain(peer).bytes == vector.bytes());
   }
 }
 
 TEST_CASE("the marks say where a message begins and ends", "[channel]") {
-  Solo solo(without_enlargement(two_phases()));
-  FakePeer& peer = solo.connect();
-  REQUIRE(solo.send({100}) == Sent{Status::kOk, 100});
+  ContextFixture fixture(without_enlargement(two_phases()));
+  FakePeer& peer = fixture.connect();
+  REQUIRE(fixture.send({100}) == Sent{Status::kOk, 100});
   CHECK(drain(peer).marks == Marks{kBoth});
-  REQUIRE(solo.send({489}) == Sent{Status::kOk, 489});
+  REQUIRE(fixture.send({489}) == Sent{Status::kOk, 489});
   CHECK(drain(peer).marks == Marks{kFirst, kLast});
-  REQUIRE(solo.send({3 * 488}) == Sent{Status::kOk, 3 * 488});
+  REQUIRE(fixture.send({3 * 488}) == Sent{Status::kOk, 3 * 488});
   CHECK(drain(peer).marks == Marks{kFirst, 0, kLast});
 }
 
 TEST_CASE("MORE leaves the message open, and the call without it ends it", "[channel]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
-  REQUIRE(solo.send({100}, 1, true) == Sent{Status::kOk, 100});
-  REQUIRE(solo.send({50}, 1, true) == Sent{Status::kOk, 50});
-  REQUIRE(solo.send({10}) == Sent{Status::kOk, 10});
-  REQUIRE(solo.send({10}) == Sent{Status::kOk, 10});
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  REQUIRE(fixture.send({100}, 1, true) == Sent{Status::kOk, 100});
+  REQUIRE(fixture.send({50}, 1, true) == Sent{Status::kOk, 50});
+  REQUIRE(fixture.send({10}) == Sent{Status::kOk, 10});
+  REQUIRE(fixture.send({10}) == Sent{Status::kOk, 10});
   CHECK(drain(peer).marks == Marks{kFirst, 0, kLast, kBoth});
-  CHECK(solo.channel().sent().messages == 2);
-  CHECK(solo.channel().sent().messages_in_pieces == 1);
+  CHECK(fixture.channel().sent().messages == 2);
+  CHECK(fixture.channel().sent().messages_fragmented == 1);
 }
 
 TEST_CASE("a message that is taken in part stays open until its rest has come", "[channel][E4]") {
-  Solo solo(without_enlargement(phases({{128, 2}})));
-  FakePeer& peer = solo.connect();
+  ContextFixture fixture(without_enlargement(phases({{128, 2}})));
+  FakePeer& peer = fixture.connect();
   const Vector vector({500});
-  REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, 84 + 104});
-  CHECK(send(solo.channel(), vector.rest(188)) == kNothingSent);
+  REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, 84 + 104});
+  CHECK(send(fixture.channel(), vector.rest(188)) == kNothingSent);
   Arrived all = drain(peer);
   CHECK(all.marks == Marks{kFirst, 0});
   peer.grant_all();
-  solo.rounds();
-  REQUIRE(send(solo.channel(), vector.rest(188)) == Sent{Status::kOk, 208});
+  fixture.rounds();
+  REQUIRE(send(fixture.channel(), vector.rest(188)) == Sent{Status::kOk, 208});
   Arrived more = drain(peer);
   CHECK(more.marks == Marks{0, 0});
   peer.grant_all();
-  solo.rounds();
-  REQUIRE(send(solo.channel(), vector.rest(396)) == Sent{Status::kOk, 104});
+  fixture.rounds();
+  REQUIRE(send(fixture.channel(), vector.rest(396)) == Sent{Status::kOk, 104});
   const Arrived last = drain(peer);
   CHECK(last.marks == Marks{kLast});
   all.bytes.insert(all.bytes.end(), more.bytes.begin(), more.bytes.end());
@@ -120,21 +120,21 @@ TEST_CASE("a message that is taken in part stays open until its rest has come", 
 }
 
 TEST_CASE("the slots of a message that takes several go in one write without a gap", "[channel]") {
-  Solo solo(without_enlargement(phases({{8192, 16}})));
-  FakePeer& peer = solo.connect();
-  solo.port.writes.clear();
-  REQUIRE(solo.send({16, 16384}) == Sent{Status::kOk, 16400});
-  REQUIRE(solo.port.writes.size() == 1);
-  CHECK(solo.port.writes[0].bytes.size() == 16400 + 3 * sizeof(SlotTrailer));
+  ContextFixture fixture(without_enlargement(phases({{8192, 16}})));
+  FakePeer& peer = fixture.connect();
+  fixture.port.writes.clear();
+  REQUIRE(fixture.send({16, 16384}) == Sent{Status::kOk, 16400});
+  REQUIRE(fixture.port.writes.size() == 1);
+  CHECK(fixture.port.writes[0].bytes.size() == 16400 + 3 * sizeof(SlotTrailer));
   CHECK(drain(peer).marks == Marks{kFirst, 0, kLast});
 }
 
 TEST_CASE("an empty vector takes nothing and opens nothing", "[channel]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
-  CHECK(solo.send({}) == kNothingSent);
-  CHECK(solo.send({0, 0}) == kNothingSent);
-  REQUIRE(solo.send({5}) == Sent{Status::kOk, 5});
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  CHECK(fixture.send({}) == kNothingSent);
+  CHECK(fixture.send({0, 0}) == kNothingSent);
+  REQUIRE(fixture.send({5}) == Sent{Status::kOk, 5});
   CHECK(drain(peer).marks == Marks{kBoth});
 }
 
@@ -142,112 +142,112 @@ TEST_CASE("an empty vector takes nothing and opens nothing", "[channel]") {
 
 TEST_CASE("a ring full, one more, a grant, one more", "[channel]") {
   for (const std::uint32_t slots : {1u, 2u, 3u, 16u}) {
-    Solo solo(settings(phases({{512, slots}, {8192, slots}})));
-    FakePeer& peer = solo.connect();
+    ContextFixture fixture(settings(phases({{512, slots}, {8192, slots}})));
+    FakePeer& peer = fixture.connect();
     for (std::uint32_t lap = 0; lap < 3; ++lap) {
       INFO(slots << " slots, lap " << lap);
-      for (std::uint32_t n = 0; n < slots; ++n) REQUIRE(solo.send({60}) == Sent{Status::kOk, 60});
-      CHECK(solo.send({60}) == kNothingSent);
+      for (std::uint32_t n = 0; n < slots; ++n) REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
+      CHECK(fixture.send({60}) == kNothingSent);
       CHECK(drain(peer).marks.size() == slots);
-      solo.rounds();
-      CHECK(solo.send({60}) == kNothingSent);
+      fixture.rounds();
+      CHECK(fixture.send({60}) == kNothingSent);
       peer.grant_all();
-      REQUIRE(solo.send({60}) == Sent{Status::kOk, 60});
+      REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
       REQUIRE(drain(peer).marks.size() == 1);
       peer.grant_all();
-      solo.rounds();
+      fixture.rounds();
     }
   }
 }
 
 TEST_CASE("a grant that rides on a slot the other way is taken", "[channel]") {
-  Solo solo(settings(phases({{512, 2}, {8192, 2}})));
-  FakePeer& peer = solo.connect();
-  REQUIRE(solo.send({60}) == Sent{Status::kOk, 60});
-  REQUIRE(solo.send({60}) == Sent{Status::kOk, 60});
-  REQUIRE(solo.send({60}) == kNothingSent);
+  ContextFixture fixture(settings(phases({{512, 2}, {8192, 2}})));
+  FakePeer& peer = fixture.connect();
+  REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
+  REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
+  REQUIRE(fixture.send({60}) == kNothingSent);
   CHECK(drain(peer).marks.size() == 2);
   peer.send(pattern(5));
-  solo.rounds();
-  CHECK(solo.send({60}) == Sent{Status::kOk, 60});
+  fixture.rounds();
+  CHECK(fixture.send({60}) == Sent{Status::kOk, 60});
 }
 
 TEST_CASE("a torn grant is not taken", "[channel]") {
-  Solo solo(settings(phases({{512, 1}, {8192, 1}})));
-  FakePeer& peer = solo.connect();
-  REQUIRE(solo.send({60}) == Sent{Status::kOk, 60});
+  ContextFixture fixture(settings(phases({{512, 1}, {8192, 1}})));
+  FakePeer& peer = fixture.connect();
+  REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
   drain(peer);
   const GrantWord word = make_grant(peer.consumed());
   const Hello& to = peer.theirs();
-  solo.fabric.place(to.control_key, to.control_address, std::as_bytes(std::span(&word.consumed, 1)));
-  solo.rounds();
-  CHECK(solo.send({60}) == kNothingSent);
-  solo.fabric.place(to.control_key, to.control_address, std::as_bytes(std::span(&word, 1)));
-  CHECK(solo.send({60}) == Sent{Status::kOk, 60});
+  fixture.fabric.place(to.control_key, to.control_address, std::as_bytes(std::span(&word.consumed, 1)));
+  fixture.rounds();
+  CHECK(fixture.send({60}) == kNothingSent);
+  fixture.fabric.place(to.control_key, to.control_address, std::as_bytes(std::span(&word, 1)));
+  CHECK(fixture.send({60}) == Sent{Status::kOk, 60});
 }
 
 TEST_CASE("a grant for what was never posted breaks the protocol", "[channel]") {
-  Solo solo(settings(phases({{512, 1}, {8192, 1}})));
-  FakePeer& peer = solo.connect();
-  REQUIRE(solo.send({60}) == Sent{Status::kOk, 60});
+  ContextFixture fixture(settings(phases({{512, 1}, {8192, 1}})));
+  FakePeer& peer = fixture.connect();
+  REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
   peer.grant(1000);
-  CHECK(solo.send({60}) == Sent{Status::kProtocolError, 0});
-  REQUIRE(solo.upper.failures.size() == 1);
-  CHECK(solo.upper.failures[0].status == Status::kProtocolError);
+  CHECK(fixture.send({60}) == Sent{Status::kProtocolError, 0});
+  REQUIRE(fixture.upper.failures.size() == 1);
+  CHECK(fixture.upper.failures[0].status == Status::kProtocolError);
 }
 
 TEST_CASE("a slot that is granted before its write is complete is not written over", "[channel][E12]") {
-  Solo solo(settings(phases({{512, 1}, {8192, 1}})));
-  FakePeer& peer = solo.connect();
-  solo.port.completes = false;
-  REQUIRE(solo.send({200}) == Sent{Status::kOk, 200});
+  ContextFixture fixture(settings(phases({{512, 1}, {8192, 1}})));
+  FakePeer& peer = fixture.connect();
+  fixture.port.completes = false;
+  REQUIRE(fixture.send({200}) == Sent{Status::kOk, 200});
   REQUIRE(peer.next());
   peer.grant_all();
-  CHECK(solo.send({200}) == kNothingSent);
-  solo.port.complete(1);
-  solo.rounds();
-  CHECK(solo.send({200}) == Sent{Status::kOk, 200});
+  CHECK(fixture.send({200}) == kNothingSent);
+  fixture.port.complete(1);
+  fixture.rounds();
+  CHECK(fixture.send({200}) == Sent{Status::kOk, 200});
 }
 
 TEST_CASE("the consumed position rides on every slot", "[channel]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
   for (int i = 0; i < 3; ++i) peer.send(pattern(9));
-  solo.rounds();
-  REQUIRE(solo.send({60}) == Sent{Status::kOk, 60});
+  fixture.rounds();
+  REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
   CHECK(peer.next().value().trailer.grant == 3);
 }
 
 // ---- writes
 
 TEST_CASE("no more writes are in flight than the bound", "[channel]") {
-  Solo solo(settings(phases({{512, 64}, {8192, 64}})));
-  solo.connect();
-  solo.port.completes = false;
-  solo.port.writes.clear();
-  for (int i = 0; i < 40; ++i) REQUIRE(solo.send({300}) == Sent{Status::kOk, 300});
-  CHECK(solo.port.posted() == kWritesInFlightMax);
-  CHECK_FALSE(solo.context.idle());
-  solo.rounds(5);
-  CHECK(solo.port.posted() == kWritesInFlightMax);
+  ContextFixture fixture(settings(phases({{512, 64}, {8192, 64}})));
+  fixture.connect();
+  fixture.port.completes = false;
+  fixture.port.writes.clear();
+  for (int i = 0; i < 40; ++i) REQUIRE(fixture.send({300}) == Sent{Status::kOk, 300});
+  CHECK(fixture.port.posted() == kWritesInFlightMax);
+  CHECK_FALSE(fixture.context.idle());
+  fixture.rounds(5);
+  CHECK(fixture.port.posted() == kWritesInFlightMax);
   // event: one completes, what waited goes out behind it
-  solo.port.complete(1);
-  solo.rounds();
-  CHECK(solo.port.posted() == kWritesInFlightMax);
-  solo.port.completes = true;
-  solo.rounds(10);
-  CHECK(solo.context.idle());
-  FakePeer& peer = solo.peer();
+  fixture.port.complete(1);
+  fixture.rounds();
+  CHECK(fixture.port.posted() == kWritesInFlightMax);
+  fixture.port.completes = true;
+  fixture.rounds(10);
+  CHECK(fixture.context.idle());
+  FakePeer& peer = fixture.peer();
   CHECK(drain(peer).marks.size() == 40);
 }
 
 TEST_CASE("slots that lie next to each other with little between them go out as one write", "[channel]") {
-  Solo solo(without_enlargement(two_phases()));
-  FakePeer& peer = solo.connect();  // the greeting took slot 0
-  solo.port.writes.clear();
+  ContextFixture fixture(without_enlargement(two_phases()));
+  FakePeer& peer = fixture.connect();  // the Hello took slot 0
+  fixture.port.writes.clear();
   const Vector vector({5 * 488});
-  REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, 5 * 488});
-  CHECK(solo.port.writes.size() == 1);
+  REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, 5 * 488});
+  CHECK(fixture.port.writes.size() == 1);
   CHECK(drain(peer).bytes == vector.bytes());
 }
 
@@ -260,105 +260,105 @@ Sent send_corked(FakeChannel& channel, const Vector& vector) {
 }
 
 TEST_CASE("corked messages share a write when they are flushed", "[channel][cork]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
-  solo.port.writes.clear();
-  for (std::uint32_t n = 1; n <= 5; ++n) REQUIRE(send_corked(solo.channel(), Vector({40}, n)) == Sent{Status::kOk, 40});
-  CHECK(solo.port.writes.empty());
-  CHECK_FALSE(solo.context.idle());
-  solo.channel().post_staged();
-  CHECK(solo.port.writes.size() == 1);
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  fixture.port.writes.clear();
+  for (std::uint32_t n = 1; n <= 5; ++n) REQUIRE(send_corked(fixture.channel(), Vector({40}, n)) == Sent{Status::kOk, 40});
+  CHECK(fixture.port.writes.empty());
+  CHECK_FALSE(fixture.context.idle());
+  fixture.channel().post_staged();
+  CHECK(fixture.port.writes.size() == 1);
   for (std::uint32_t n = 1; n <= 5; ++n) CHECK(peer.next().value().payload == pattern(40, n));
-  solo.rounds();
-  CHECK(solo.context.idle());
+  fixture.rounds();
+  CHECK(fixture.context.idle());
 }
 
 TEST_CASE("what is corked and never flushed goes with the next round of progress", "[channel][cork]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
-  REQUIRE(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  REQUIRE(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
   CHECK_FALSE(peer.next());
-  solo.rounds();
+  fixture.rounds();
   CHECK(peer.next().value().payload == pattern(40));
 }
 
 TEST_CASE("what is corked keeps its place before what is not", "[channel][cork]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
-  REQUIRE(send_corked(solo.channel(), Vector({40}, 1)) == Sent{Status::kOk, 40});
-  REQUIRE(send(solo.channel(), Vector({50}, 2).all()) == Sent{Status::kOk, 50});
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  REQUIRE(send_corked(fixture.channel(), Vector({40}, 1)) == Sent{Status::kOk, 40});
+  REQUIRE(send(fixture.channel(), Vector({50}, 2).all()) == Sent{Status::kOk, 50});
   CHECK(peer.next().value().payload == pattern(40, 1));
   CHECK(peer.next().value().payload == pattern(50, 2));
 }
 
 TEST_CASE("an enlargement request takes what is corked along, in order", "[channel][cork][E5]") {
-  Solo solo;
-  FakePeer& peer = solo.connect();
-  REQUIRE(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
-  CHECK(send_corked(solo.channel(), Vector({5000})) == kNothingSent);
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  REQUIRE(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
+  CHECK(send_corked(fixture.channel(), Vector({5000})) == kNothingSent);
   CHECK(peer.next().value().kind() == SlotKind::kPayload);
   CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
 }
 
 TEST_CASE("a ring full of corked slots is written by progress, and its grants come", "[channel][cork]") {
-  Solo solo(settings(phases({{512, 2}, {8192, 2}})));
-  FakePeer& peer = solo.connect();
-  for (int n = 0; n < 2; ++n) REQUIRE(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
-  CHECK(send_corked(solo.channel(), Vector({40})) == kNothingSent);
-  solo.rounds();
+  ContextFixture fixture(settings(phases({{512, 2}, {8192, 2}})));
+  FakePeer& peer = fixture.connect();
+  for (int n = 0; n < 2; ++n) REQUIRE(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
+  CHECK(send_corked(fixture.channel(), Vector({40})) == kNothingSent);
+  fixture.rounds();
   CHECK(drain(peer).marks.size() == 2);
   peer.grant_all();
-  solo.rounds();
-  CHECK(send_corked(solo.channel(), Vector({40})) == Sent{Status::kOk, 40});
+  fixture.rounds();
+  CHECK(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
 }
 
 TEST_CASE("flushing before there is a connection, or without anything corked, writes nothing", "[channel][cork]") {
-  Solo solo;
-  solo.channel().post_staged();
-  CHECK(solo.port.log.empty());
-  solo.connect();
-  solo.port.writes.clear();
-  solo.channel().post_staged();
-  CHECK(solo.port.writes.empty());
+  ContextFixture fixture;
+  fixture.channel().post_staged();
+  CHECK(fixture.port.log.empty());
+  fixture.connect();
+  fixture.port.writes.clear();
+  fixture.channel().post_staged();
+  CHECK(fixture.port.writes.empty());
 }
 
 TEST_CASE("a write never goes round the ring's end", "[channel]") {
-  Solo solo(without_enlargement(phases({{128, 4}})));
-  FakePeer& peer = solo.connect();
+  ContextFixture fixture(without_enlargement(phases({{128, 4}})));
+  FakePeer& peer = fixture.connect();
   for (int lap = 0; lap < 6; ++lap) {
     const Vector vector({3 * 104}, static_cast<std::uint32_t>(lap + 1));
-    REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, 3 * 104});
+    REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, 3 * 104});
     CHECK(drain(peer).bytes == vector.bytes());
     peer.grant_all();
-    solo.rounds();
+    fixture.rounds();
   }
 }
 
 TEST_CASE("large slots with little in them are written one by one, without their unused fronts", "[channel]") {
-  Solo solo(without_enlargement(phases({{8192, 8}})));
-  FakePeer& peer = solo.connect();
-  solo.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };
-  for (int i = 0; i < 3; ++i) REQUIRE(solo.send({100}) == Sent{Status::kOk, 100});
-  solo.port.rule = nullptr;
-  solo.port.writes.clear();
-  solo.rounds();
-  CHECK(solo.port.writes.size() == 3);
-  for (const auto& write : solo.port.writes) CHECK(write.bytes.size() == 104 + kTrailerBytes);
+  ContextFixture fixture(without_enlargement(phases({{8192, 8}})));
+  FakePeer& peer = fixture.connect();
+  fixture.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };
+  for (int i = 0; i < 3; ++i) REQUIRE(fixture.send({100}) == Sent{Status::kOk, 100});
+  fixture.port.rule = nullptr;
+  fixture.port.writes.clear();
+  fixture.rounds();
+  CHECK(fixture.port.writes.size() == 3);
+  for (const auto& write : fixture.port.writes) CHECK(write.bytes.size() == 104 + kTrailerBytes);
   CHECK(drain(peer).marks.size() == 3);
 }
 
 TEST_CASE("every size from 1 byte to three slots arrives as it was", "[channel][E12]") {
-  Solo solo(without_enlargement(phases({{64, 8}})));
-  FakePeer& peer = solo.connect();
+  ContextFixture fixture(without_enlargement(phases({{64, 8}})));
+  FakePeer& peer = fixture.connect();
   for (std::size_t size = 1; size <= 3 * 40; ++size) {
     const Vector vector({size}, static_cast<std::uint32_t>(size));
-    REQUIRE(send(solo.channel(), vector.all()) == Sent{Status::kOk, size});
+    REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, size});
     const Arrived all = drain(peer);
     CHECK(all.bytes == vector.bytes());
     CHECK(all.marks.front() == (size <= 40 ? kBoth : kFirst));
     CHECK((all.marks.back() & kLast) != 0);
     peer.grant_all();
-    solo.rounds();
+    fixture.rounds();
   }
 }
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// A peer that asks for what it may not have, or answers what was not asked: its channel ends, and nothing else.
+// A peer that asks for what it may not have, or responses what was not asked: its channel ends, and nothing else.
 #include <catch2/catch.hpp>
 
 #include <functional>
 
-#include "support/read_solo.h"
+#include "support/rendezvous_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
 
 // Two peers; the first breaks a rule.
-struct Hostile : ReadSolo {
+struct Hostile : RendezvousFixture {
   Hostile() {
     connect(1);
     connect(2);
-    mine = expose(source, 1);
-    other = expose(source, 2);
+    mine = advertise(source, 1);
+    other = advertise(source, 2);
     to = {memory.address, memory.key, 100};
   }
   // Of what is wrong nothing may be written; the second peer still reads, and is read.
@@ -24,7 +24,7 @@ struct Hostile : ReadSolo {
     check_protocol_error("asked to read what it may not");
     check_others();
   }
-  void check_answering() {
+  void check_responding() {
     rounds(3);
     check_protocol_error("answered a read request");
     check_others();
@@ -72,7 +72,7 @@ struct Hostile : ReadSolo {
   ReadDestination to{};
 };
 
-TEST_CASE("a request for what is not exposed to its peer ends the channel", "[read][hostile]") {
+TEST_CASE("a request for what is not advertised to its peer ends the channel", "[read][hostile]") {
   Hostile test;
   SECTION("an unknown name") {
     test.ask({{0, test.mine + 17, 100}}, {test.to});
@@ -106,8 +106,8 @@ TEST_CASE("a request for what is not exposed to its peer ends the channel", "[re
     test.ask({{~std::uint64_t{0} - 49, test.mine, 100}}, {test.to});
     test.check_asking();
   }
-  SECTION("a part too many, in pieces") {
-    test.ask({{950, test.mine, 51}}, {}, 5, kReadInPieces);
+  SECTION("a part too many, in fragments") {
+    test.ask({{950, test.mine, 51}}, {}, 5, kReadThroughRing);
     test.check_asking();
   }
   SECTION("what is no request") {
@@ -139,7 +139,7 @@ TEST_CASE("a request for what was released ends the channel", "[read][hostile]")
 TEST_CASE("a ninth request ends the channel, eight do not", "[read][hostile]") {
   Hostile test;
   test.port.rule = [](const FakePort::Write& write) -> std::optional<WriteResult> {
-    if (write.use >= WriteUse::kData) return WriteResult::kAgain;
+    if (is_data(write.use)) return WriteResult::kAgain;
     return std::nullopt;
   };
   for (std::uint32_t n = 1; n <= 8; ++n) test.ask({{0, test.mine, 100}}, {test.to}, n);
@@ -155,18 +155,18 @@ TEST_CASE("the end of a read that was not asked for ends the channel", "[read][h
   Hostile test;
   SECTION("none is under way") {
     test.end_read(64);
-    test.check_answering();
+    test.check_responding();
   }
   SECTION("another sequence") {
     const std::uint32_t sequence = test.begin_read();
     test.end_read(sequence + 1);
-    test.check_answering();
+    test.check_responding();
     test.check_read_failed();
   }
   SECTION("another count of the same place") {
     const std::uint32_t sequence = test.begin_read();
     test.end_read(sequence + kReadsPerPortMax);
-    test.check_answering();
+    test.check_responding();
     test.check_read_failed();
   }
   SECTION("a second end") {
@@ -175,7 +175,7 @@ TEST_CASE("the end of a read that was not asked for ends the channel", "[read][h
     test.rounds();
     REQUIRE(test.upper.reads.size() == 1);
     test.end_read(sequence);
-    test.check_answering();
+    test.check_responding();
     CHECK(test.upper.reads[0].status == Status::kOk);
   }
   SECTION("a read of another peer") {
@@ -193,92 +193,92 @@ TEST_CASE("the end of a read that was not asked for ends the channel", "[read][h
     REQUIRE(test.upper.reads.size() == 1);
     CHECK(test.upper.reads[0].status == Status::kOk);
   }
-  SECTION("an end after some pieces") {
+  SECTION("an end after some fragments") {
     const std::uint32_t sequence = test.begin_read();
-    test.piece(sequence, pattern(50), false);
+    test.fragment(sequence, pattern(50), false);
     test.rounds();
     test.end_read(sequence);
-    test.check_answering();
+    test.check_responding();
     test.check_read_failed();
   }
-  SECTION("an end of a read in pieces") {
+  SECTION("an end of a read in fragments") {
     test.port.refuses_user_memory = [](MemoryUse, std::size_t) { return true; };
     const std::uint32_t sequence = test.begin_read();
     test.port.refuses_user_memory = nullptr;
     test.end_read(sequence);
-    test.check_answering();
+    test.check_responding();
     test.check_read_failed();
   }
 }
 
-TEST_CASE("a piece that was not asked for ends the channel", "[read][hostile]") {
+TEST_CASE("a fragment that was not asked for ends the channel", "[read][hostile]") {
   Hostile test;
   const Bytes data = pattern(400);
   const auto first = [&](std::size_t bytes) { return std::span(data).first(bytes); };
   SECTION("none is under way") {
-    test.piece(64, first(10), true);
-    test.check_answering();
+    test.fragment(64, first(10), true);
+    test.check_responding();
   }
   SECTION("of a read that is under way") {
     const std::uint32_t sequence = test.begin_read();
     SECTION("another sequence") {
-      test.piece(sequence + kReadsPerPortMax, first(100), true);
-      test.check_answering();
+      test.fragment(sequence + kReadsPerPortMax, first(100), true);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("too long") {
-      test.piece(sequence, first(101), true);
-      test.check_answering();
+      test.fragment(sequence, first(101), true);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("too long, and not the last") {
-      test.piece(sequence, first(101), false);
-      test.check_answering();
+      test.fragment(sequence, first(101), false);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("all, and not the last") {
-      test.piece(sequence, first(100), false);
-      test.check_answering();
+      test.fragment(sequence, first(100), false);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("not all, and the last") {
-      test.piece(sequence, first(99), true);
-      test.check_answering();
+      test.fragment(sequence, first(99), true);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("too long as the second") {
-      test.piece(sequence, first(60), false);
-      test.piece(sequence, first(41), true);
-      test.check_answering();
+      test.fragment(sequence, first(60), false);
+      test.fragment(sequence, first(41), true);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("one more") {
-      test.piece(sequence, first(100), true);
+      test.fragment(sequence, first(100), true);
       test.rounds();
       REQUIRE(test.upper.reads.size() == 1);
       test.upper.reads.clear();
-      test.piece(sequence, first(1), true);
-      test.check_answering();
+      test.fragment(sequence, first(1), true);
+      test.check_responding();
     }
     SECTION("without data") {
-      test.piece(sequence, {}, false);
-      test.check_answering();
+      test.fragment(sequence, {}, false);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("with something where nothing belongs") {
-      test.piece(sequence, first(100), true, 1);
-      test.check_answering();
+      test.fragment(sequence, first(100), true, 1);
+      test.check_responding();
       test.check_read_failed();
     }
     SECTION("without a head") {
-      test.peer().write_slot(SlotKind::kReadPiece, first(4), kMarkLast);
-      test.check_answering();
+      test.peer().write_slot(SlotKind::kReadFragment, first(4), kMarkLast);
+      test.check_responding();
       test.check_read_failed();
     }
   }
 }
 
-TEST_CASE("pieces of another peer's read end the channel of who sent them", "[read][hostile]") {
+TEST_CASE("fragments of another peer's read end the channel of who sent them", "[read][hostile]") {
   Hostile test;
   Vector theirs({30}, 6);
   test.read(theirs, 4, true, 2);
@@ -286,11 +286,11 @@ TEST_CASE("pieces of another peer's read end the channel of who sent them", "[re
   const auto asked = test.requests(2);
   REQUIRE(asked.size() == 1);
   const Bytes before = theirs.bytes();
-  test.piece(asked[0].head.sequence, pattern(30, 1), true, 0, 1);
+  test.fragment(asked[0].head.sequence, pattern(30, 1), true, 0, 1);
   test.rounds(3);
   test.check_protocol_error("answered a read request");
   CHECK(theirs.bytes() == before);
-  test.piece(asked[0].head.sequence, pattern(30, 2), true, 0, 2);
+  test.fragment(asked[0].head.sequence, pattern(30, 2), true, 0, 2);
   test.rounds(3);
   CHECK(theirs.bytes() == pattern(30, 2));
 }

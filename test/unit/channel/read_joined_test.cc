@@ -4,16 +4,16 @@
 
 #include <memory>
 
-#include "support/read_duo.h"
-#include "support/read_solo.h"
+#include "support/rendezvous_pair.h"
+#include "support/rendezvous_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
 
 PhaseTable one_phase() { return phases({{1024, 16}}); }
 
-struct Joined : ReadSolo {
-  Joined() : ReadSolo(settings(one_phase())) { connect(); }
+struct Joined : RendezvousFixture {
+  Joined() : RendezvousFixture(settings(one_phase())) { connect(); }
 
   // Orders reads of these lengths, each of a name of its own.
   void order(const std::vector<std::size_t>& lengths, bool last = true) {
@@ -51,7 +51,7 @@ TEST_CASE("reads that wait are asked for together, and end together, in order", 
   REQUIRE(test.upper.reads.size() == 3);
   std::size_t at = 0;
   for (std::size_t n = 0; n < 3; ++n) {
-    CHECK(requests[0].sources[n].exposure == 1 + n);
+    CHECK(requests[0].sources[n].handle == 1 + n);
     CHECK(requests[0].sources[n].offset == 0);
     CHECK(test.upper.reads[n].cookie == test.destinations[n].get());
     CHECK(test.upper.reads[n].status == Status::kOk);
@@ -114,7 +114,7 @@ TEST_CASE("a read whose memory has to wait is not waited for by those before it"
   CHECK(test.upper.reads.size() == 3);
 }
 
-TEST_CASE("pieces of reads that were asked for together go each to its own", "[read][R4]") {
+TEST_CASE("fragments of reads that were asked for together go each to its own", "[read][R4]") {
   Joined test;
   test.order({100, 7, 300});
   test.rounds();
@@ -125,7 +125,7 @@ TEST_CASE("pieces of reads that were asked for together go each to its own", "[r
   SECTION("as the source cuts them") {
     std::size_t at = 0;
     for (const std::size_t bytes : {60u, 40u, 7u, 300u}) {
-      test.piece(sequence, std::span(data).subspan(at, bytes), at + bytes == 407);
+      test.fragment(sequence, std::span(data).subspan(at, bytes), at + bytes == 407);
       at += bytes;
       test.rounds();
     }
@@ -137,7 +137,7 @@ TEST_CASE("pieces of reads that were asked for together go each to its own", "[r
     }
   }
   SECTION("across an end: that is against the rules") {
-    test.piece(sequence, std::span(data).first(101), false);
+    test.fragment(sequence, std::span(data).first(101), false);
     test.rounds();
     test.check_protocol_error("answered a read request");
     REQUIRE(test.upper.reads.size() == 3);
@@ -157,16 +157,16 @@ TEST_CASE("reads that were asked for together are lost one by one", "[read][loss
   CHECK(test.logged("register") == test.logged("unregister"));
 }
 
-// ---- the answering side, over a port that holds parts
+// ---- the responding side, over a port that holds parts
 
-// Side 1 reads so many exposures of side 0, whose port holds up to four parts.
-struct Parts : ReadDuo {
-  explicit Parts(std::size_t count, std::size_t bytes) : ReadDuo({Arrival::kInOrder, Arrival::kInOrder}, one_phase()) {
+// Side 1 reads so many sources of side 0, whose port holds up to four parts.
+struct Parts : RendezvousPair {
+  explicit Parts(std::size_t count, std::size_t bytes) : RendezvousPair({Arrival::kInOrder, Arrival::kInOrder}, one_phase()) {
     side[0].port.parts_max = 4;
     for (std::uint32_t n = 0; n < count; ++n) {
       from.push_back(std::make_unique<Vector>(std::vector<std::size_t>{bytes}, n));
       to.push_back(std::make_unique<Vector>(std::vector<std::size_t>{bytes}, 1000));
-      read(1, expose(0, *from.back(), from.back().get()), 0, *to.back(), true);
+      read(1, advertise(0, *from.back(), from.back().get()), 0, *to.back(), true);
     }
   }
   void check() {
@@ -177,13 +177,13 @@ struct Parts : ReadDuo {
   std::vector<WriteUse> uses() const {
     std::vector<WriteUse> found;
     for (const FakePort::Write& one : side[0].port.writes)
-      if (one.use >= WriteUse::kData) found.push_back(one.use);
+      if (is_data(one.use)) found.push_back(one.use);
     return found;
   }
   std::vector<std::unique_ptr<Vector>> from, to;
 };
 
-TEST_CASE("the data of several reads goes as parts, and sources are given back when all is written", "[read][duo][R3]") {
+TEST_CASE("the data of several reads goes as parts, and sources are given back when all is written", "[read][pair][R3]") {
   Parts test(6, 10'000);
   test.side[0].port.completes = false;
   test.rounds(5);
@@ -202,37 +202,37 @@ TEST_CASE("the data of several reads goes as parts, and sources are given back w
   test.check();
 }
 
-TEST_CASE("sources that cannot all be registered at once do not wait for each other", "[read][duo][loss]") {
+TEST_CASE("sources that cannot all be registered at once do not wait for each other", "[read][pair][loss]") {
   constexpr std::size_t kAtOnce = 2;
   const auto limited = [](FakePort& port, const std::function<std::ptrdiff_t()>& registered) {
     port.refuses_user_memory = [=](MemoryUse use, std::size_t) {
       return use == MemoryUse::kSource && registered() >= static_cast<std::ptrdiff_t>(kAtOnce);
     };
   };
-  SECTION("of one answer: it goes in pieces") {
+  SECTION("of one response: it goes in fragments") {
     Parts test(6, 10'000);
     limited(test.side[0].port, [&] {
       return static_cast<std::ptrdiff_t>(test.logged(0, "register")) - static_cast<std::ptrdiff_t>(test.logged(0, "unregister"));
     });
     test.check();
-    CHECK(test.counters(1).piece_bytes == 60'000);
+    CHECK(test.counters(1).fragment_bytes == 60'000);
     CHECK(test.counters(0).refused == 1);
   }
-  SECTION("of answers to two peers: one of them waits") {
-    ReadSolo test(settings(one_phase()), 3);
+  SECTION("of responses to two peers: one of them waits") {
+    RendezvousFixture test(settings(one_phase()), 3);
     test.port.completes = false;
     limited(test.port, [&] {
       return static_cast<std::ptrdiff_t>(test.logged("register")) - static_cast<std::ptrdiff_t>(test.logged("unregister"));
     });
     FakeFabric::Memory& room = test.room(4000);
-    std::size_t exposed = 0;
+    std::size_t advertised = 0;
     const Vector source({4000}, 3);
     for (const std::uint32_t peer : {1u, 2u}) {
       test.connect(peer);
       std::uint32_t one = 0, two = 0;
       for (std::uint32_t* name : {&one, &two}) {  // each is a registration of its own
-        const iovec part{const_cast<std::byte*>(source.bytes().data()) + 1000 * exposed++, 1000};
-        REQUIRE(test.channel(peer).expose(std::span(&part, 1), nullptr, *name) == Status::kOk);
+        const iovec part{const_cast<std::byte*>(source.bytes().data()) + 1000 * advertised++, 1000};
+        REQUIRE(test.channel(peer).advertise(std::span(&part, 1), nullptr, *name) == Status::kOk);
       }
       test.ask({{0, one, 1000}, {0, two, 1000}}, {{room.address + 2000 * (peer - 1), room.key, 2000}}, 5, kReadLast, peer);
     }
@@ -242,25 +242,25 @@ TEST_CASE("sources that cannot all be registered at once do not wait for each ot
       test.rounds();
     }
     CHECK(std::memcmp(room.data(), source.bytes().data(), 4000) == 0);
-    CHECK(test.context.core().rendezvous.piece_bytes == 0);
+    CHECK(test.context.core().rendezvous.fragment_bytes == 0);
   }
 }
 
-TEST_CASE("parts are held up to half of the largest write", "[read][duo][R3]") {
+TEST_CASE("parts are held up to half of the largest write", "[read][pair][R3]") {
   Parts test(2, kDataWriteBytesMax / 4 + 1);
   test.check();
   CHECK(test.uses() == std::vector{WriteUse::kMoreData, WriteUse::kLastData});
   Vector source({kDataWriteBytesMax / 2 + 1, 9, kDataWriteBytesMax / 2 - 8, 1}, 3);
   Vector destination({source.bytes().size()}, 4);
   test.side[0].port.writes.clear();
-  test.read(1, test.expose(0, source, &source), 0, destination, true);
+  test.read(1, test.advertise(0, source, &source), 0, destination, true);
   test.check();
   CHECK(destination.bytes() == source.bytes());
   CHECK(test.uses() ==
         std::vector{WriteUse::kData, WriteUse::kMoreData, WriteUse::kData, WriteUse::kLastData});
 }
 
-TEST_CASE("a part that is refused for now comes again", "[read][duo]") {
+TEST_CASE("a part that is refused for now comes again", "[read][pair]") {
   for (std::size_t refused = 0; refused < 6; ++refused) {
     Parts test(6, 10'000);
     std::size_t seen = 0;
@@ -279,7 +279,7 @@ TEST_CASE("what a port holds is forgotten with its link", "[read][loss]") {
   Parts test(6, 10'000);
   std::size_t seen = 0;
   test.side[0].port.rule = [&](const FakePort::Write& write) -> std::optional<WriteResult> {
-    if (write.use >= WriteUse::kData && ++seen > 2) return WriteResult::kAgain;
+    if (is_data(write.use) && ++seen > 2) return WriteResult::kAgain;
     return std::nullopt;
   };
   test.rounds(5);
@@ -289,7 +289,7 @@ TEST_CASE("what a port holds is forgotten with its link", "[read][loss]") {
   REQUIRE(test.side[0].upper.releases.size() == 6);
   for (const auto& one : test.side[0].upper.releases) CHECK(one.status == Status::kPeerFailed);
   CHECK(test.logged(0, "register") == test.logged(0, "unregister"));
-  CHECK(test.side[0].context.core().exposures.size() == 0);
+  CHECK(test.side[0].context.core().sources.size() == 0);
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ struct Fixture {
   }
   std::vector<std::string> registered(Memory& memory) {
     (void)port.news();
-    REQUIRE(memory.register_all(port, MemoryUse::kDestination, pinned) == Pinning::kDone);
+    REQUIRE(memory.register_all(port, MemoryUse::kDestination, pinned) == RegisterResult::kDone);
     return port.news();
   }
-  PinnedMemory<FakePort> pinned;
+  UserRegistrations<FakePort> pinned;
   FakeFabric fabric;
   FakePort port;
   Bytes room = pattern(100'000);
@@ -76,7 +76,7 @@ TEST_CASE("every offset is found in its segment, to the segment's end", "[user_m
     CHECK(offset == memory.bytes());
   };
   check(false);
-  REQUIRE(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  REQUIRE(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
   check(true);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a refusal half way leaves nothing registered", "[user_memory]") {
     Memory memory = test.over({{100, 3}, {50'000, 1}, {50, 7}});
     unsigned calls = 0;
     test.port.refuses_user_memory = [&](MemoryUse, std::size_t) { return ++calls == refused; };
-    CHECK(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kRefused);
+    CHECK(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kRefused);
     CHECK_FALSE(memory.registered());
     CHECK(calls == refused);
     const auto given_back = [](const std::string& line) { return line.starts_with("unregister"); };
@@ -125,11 +125,11 @@ TEST_CASE("more regions than are worth it are not registered at all", "[user_mem
   std::vector<iovec> segments;
   for (std::size_t n = 0; n < Memory::kRegionsMax; ++n) segments.push_back({room.data() + n * 8192, 1});
   Memory most(segments);
-  CHECK(most.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  CHECK(most.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
   segments.push_back({room.data() + Memory::kRegionsMax * 8192, 1});
   (void)test.port.news();
   Memory more(segments);
-  CHECK(more.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kRefused);
+  CHECK(more.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kRefused);
   CHECK(test.port.news().empty());
 }
 
@@ -137,20 +137,20 @@ TEST_CASE("what is registered is bounded; one that is larger goes alone", "[user
   Fixture test;
   test.pinned.set_bytes_max(1000);
   Memory large = test.over({{0, 2000}}), small = test.over({{50'000, 600}}), other = test.over({{90'000, 600}});
-  REQUIRE(large.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  REQUIRE(large.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
   CHECK(test.pinned.bytes() == 2000);
-  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
+  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kWait);
   large.unregister();
   CHECK(test.pinned.bytes() == 0);
-  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
-  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
+  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
+  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kWait);
   CHECK_FALSE(other.registered());
   { const Memory moved = std::move(small); }
   CHECK(test.pinned.bytes() == 0);
-  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
 }
 
-TEST_CASE("transfers of one stretch share its registration, which ends with the last", "[user_memory][R4]") {
+TEST_CASE("transfers of one range share its registration, which ends with the last", "[user_memory][R4]") {
   Fixture test;
   test.pinned.set_bytes_max(1000);
   Memory first = test.over({{0, 800}}), second = test.over({{0, 800}}), shorter = test.over({{0, 799}});
@@ -158,7 +158,7 @@ TEST_CASE("transfers of one stretch share its registration, which ends with the 
   CHECK(test.registered(second).empty());
   CHECK(test.pinned.bytes() == 800);
   CHECK(first.destinations()[0].key == second.destinations()[0].key);
-  CHECK(shorter.register_all(test.port, MemoryUse::kDestination, test.pinned) == Pinning::kWait);
+  CHECK(shorter.register_all(test.port, MemoryUse::kDestination, test.pinned) == RegisterResult::kWait);
   first.unregister();
   CHECK(test.port.news().empty());
   CHECK(test.pinned.bytes() == 800);
@@ -175,17 +175,17 @@ TEST_CASE("transfers of one stretch share its registration, which ends with the 
 TEST_CASE("what the device refuses waits while others hold some", "[user_memory][R4]") {
   Fixture test;
   Memory first = test.over({{0, 100}}), second = test.over({{50'000, 100}});
-  REQUIRE(first.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kDone);
+  REQUIRE(first.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
   test.port.refuses_user_memory = [](MemoryUse, std::size_t) { return true; };
-  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kWait);
+  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kWait);
   first.unregister();
-  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == Pinning::kRefused);
+  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kRefused);
 }
 
 TEST_CASE("the peer is told where each segment lies in its region", "[user_memory][R2]") {
   Fixture test;
   Memory memory = test.over({{100, 3}, {200, 10}, {90'000, 1}});
-  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == Pinning::kDone);
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == RegisterResult::kDone);
   const auto to = memory.destinations();
   REQUIRE(to.size() == 3);
   CHECK(to[0].key == to[1].key);
@@ -203,7 +203,7 @@ TEST_CASE("a segment of more than 2^30 bytes goes as several destinations", "[us
   const std::size_t bytes = 2 * std::size_t{kReadSegmentBytesMax} + 5;
   const iovec segment{test.room.data(), bytes};
   Memory memory(std::span(&segment, 1));
-  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == Pinning::kDone);
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == RegisterResult::kDone);
   const auto to = memory.destinations();
   REQUIRE(to.size() == 3);
   CHECK(to[0].bytes == kReadSegmentBytesMax);

@@ -43,7 +43,7 @@ Connect reach(State state, bool lower, bool wanted = true) {
   REQUIRE(connect.tick(kNow, true) == Action::kOpen);
   if (state == State::kYielding) REQUIRE(connect.on_rejected(RejectReason::kCrossing, kNow, 0) == Action::kClose);
   if (state == State::kBackoff) REQUIRE(connect.on_lost(kNow, 0) == Action::kClose);
-  if (state == State::kReady) REQUIRE(connect.on_connected() == Action::kGreet);
+  if (state == State::kReady) REQUIRE(connect.on_connected() == Action::kSendHello);
   if (state == State::kFailed) REQUIRE(connect.on_rejected(RejectReason::kVersion, kNow, 0) == Action::kFail);
   REQUIRE(connect.state() == state);
   return connect;
@@ -75,7 +75,7 @@ const std::vector<Event> kEvents{
     {"rejected: stale", [](Connect& c) { return rejected(c, RejectReason::kStale); }},
     {"rejected: version", [](Connect& c) { return rejected(c, RejectReason::kVersion); }},
     {"rejected: geometry", [](Connect& c) { return rejected(c, RejectReason::kGeometry); }},
-    {"rejected: stranger", [](Connect& c) { return rejected(c, RejectReason::kStranger); }},
+    {"rejected: unauthorized", [](Connect& c) { return rejected(c, RejectReason::kUnauthorized); }},
     {"lost", [](Connect& c) { return c.on_lost(kNow, 0); }},
     {"lost, past the limit", [](Connect& c) { return c.on_lost(kNow + kLimit, 0); }},
     {"request, newer", [](Connect& c) { return c.on_request(kTheirAttempt + 1); }},
@@ -97,12 +97,12 @@ std::vector<Row> table(bool lower) {
       {State::kIdle, "want", State::kWanted, Action::kNone},
       {State::kWanted, "tick", State::kConnecting, Action::kOpen},
       {State::kWanted, "tick, much later", State::kConnecting, Action::kOpen},
-      {State::kConnecting, "connected", State::kReady, Action::kGreet},
+      {State::kConnecting, "connected", State::kReady, Action::kSendHello},
       {State::kConnecting, "rejected: crossing", State::kYielding, Action::kClose},
       {State::kConnecting, "rejected: stale", State::kBackoff, Action::kClose},
       {State::kConnecting, "rejected: version", State::kFailed, Action::kFail},
       {State::kConnecting, "rejected: geometry", State::kFailed, Action::kFail},
-      {State::kConnecting, "rejected: stranger", State::kFailed, Action::kFail},
+      {State::kConnecting, "rejected: unauthorized", State::kFailed, Action::kFail},
       {State::kConnecting, "lost", State::kBackoff, Action::kClose},
       {State::kConnecting, "lost, past the limit", State::kFailed, Action::kFail},
       {State::kYielding, "tick, much later", State::kConnecting, Action::kOpen},
@@ -205,7 +205,7 @@ TEST_CASE("crossing attempts leave one connection, in both orders of events", "[
     if (!lower_first) at_higher(), at_lower();
     // event: the reject reaches the higher rank, whose own attempt is closed by then
     CHECK(higher.on_rejected(RejectReason::kCrossing, kNow, 0) == Action::kNone);
-    CHECK(lower.on_connected() == Action::kGreet);
+    CHECK(lower.on_connected() == Action::kSendHello);
     CHECK(higher.on_connected() == Action::kNone);
     higher.on_first_message();
     // Expect
@@ -303,7 +303,7 @@ TEST_CASE("silence is not failure: an attempt that is not answered waits", "[con
   Connect connect = reach(State::kConnecting, kLower);
   CHECK(connect.tick(kNow + 1000 * kLimit, true) == Action::kNone);
   CHECK(connect.state() == State::kConnecting);
-  CHECK(connect.on_connected() == Action::kGreet);
+  CHECK(connect.on_connected() == Action::kSendHello);
 }
 
 TEST_CASE("requests to an established or failed connection are stale", "[connect]") {

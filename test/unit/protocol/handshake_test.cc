@@ -55,45 +55,45 @@ TEST_CASE("bytes behind a hello are not looked at: verbs pads private data", "[h
   }
 }
 
-TEST_CASE("a hello that is cut short is a stranger's", "[handshake]") {
+TEST_CASE("a hello that is cut short is a unauthorized's", "[handshake]") {
   const HelloBytes bytes = encode_hello(right_hello());
   for (std::size_t size = 0; size < kHelloBytes; ++size) {
     const HelloVerdict verdict = check_hello(std::span(bytes).first(size), kOwn);
     INFO(size << " bytes");
     CHECK_FALSE(verdict.hello);
-    CHECK(verdict.reason == RejectReason::kStranger);
+    CHECK(verdict.reason == RejectReason::kUnauthorized);
   }
 }
 
-TEST_CASE("garbage is a stranger's", "[handshake]") {
+TEST_CASE("garbage is a unauthorized's", "[handshake]") {
   for (std::uint32_t seed = 1; seed <= 1000; ++seed) {
     const HelloVerdict verdict = check_hello(pattern(seed % 100, seed), kOwn);
     CHECK_FALSE(verdict.hello);
-    CHECK(verdict.reason == RejectReason::kStranger);
+    CHECK(verdict.reason == RejectReason::kUnauthorized);
   }
 }
 
-TEST_CASE("a hello with any bit of the job's key or the magic wrong is a stranger's", "[handshake]") {
+TEST_CASE("a hello with any bit of the job's key or the magic wrong is a unauthorized's", "[handshake]") {
   for (int bit = 0; bit < 64; ++bit) {
     Hello hello = right_hello();
     hello.job_key ^= std::uint64_t{1} << bit;
     CHECK_FALSE(verdict_on(hello).hello);
-    CHECK(verdict_on(hello).reason == RejectReason::kStranger);
+    CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
   }
   for (int bit = 0; bit < 16; ++bit) {
     Hello hello = right_hello();
     hello.magic = static_cast<std::uint16_t>(hello.magic ^ (1u << bit));
     CHECK_FALSE(verdict_on(hello).hello);
-    CHECK(verdict_on(hello).reason == RejectReason::kStranger);
+    CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
   }
 }
 
-TEST_CASE("a wrong key is a stranger's even when the version differs, too", "[handshake]") {
+TEST_CASE("a wrong key is a unauthorized's even when the version differs, too", "[handshake]") {
   Hello hello = right_hello();
   hello.job_key = 1;
   hello.version = 9;
   hello.geometry = 0;
-  CHECK(verdict_on(hello).reason == RejectReason::kStranger);
+  CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
 }
 
 TEST_CASE("another wire version is refused by name of both versions", "[handshake]") {
@@ -106,12 +106,12 @@ TEST_CASE("another wire version is refused by name of both versions", "[handshak
   CHECK_THAT(verdict.text, Contains("version") && Contains("9") && Contains(std::to_string(kWireVersion)));
 }
 
-TEST_CASE("a rank that is not of the job is a stranger's", "[handshake]") {
+TEST_CASE("a rank that is not of the job is a unauthorized's", "[handshake]") {
   Hello hello = right_hello();
   for (const std::uint32_t rank : {4u, 5u, UINT32_MAX}) {
     hello.rank = rank;
     CHECK_FALSE(verdict_on(hello).hello);
-    CHECK(verdict_on(hello).reason == RejectReason::kStranger);
+    CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
   }
 }
 
@@ -130,8 +130,8 @@ TEST_CASE("another geometry is refused by both sides' values", "[handshake]") {
   CHECK_THAT(refused([](Hello& hello) { hello.geometry = 0x11223344; }), Contains("11223344") && Contains("aabbccdd"));
 }
 
-TEST_CASE("a stranger's reject is all zero: it learns nothing", "[handshake]") {
-  const Reject reject = make_reject(RejectReason::kStranger, kOwn, 5);
+TEST_CASE("a unauthorized's reject is all zero: it learns nothing", "[handshake]") {
+  const Reject reject = make_reject(RejectReason::kUnauthorized, kOwn, 5);
   const auto bytes = std::as_bytes(std::span(&reject, 1));
   CHECK(std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0}; }));
   CHECK_FALSE(decode_reject(bytes));

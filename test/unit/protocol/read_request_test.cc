@@ -35,7 +35,7 @@ struct Parts {
 };
 
 Parts release_parts() { return {{0, 1, 0, kReadLast, 0}, {{0, 11, 0}}, {}}; }
-Parts pieces_parts() { return {{7, 1, 0, kReadInPieces, 0}, {{5, 11, 30}}, {}}; }
+Parts fragments_parts() { return {{7, 1, 0, kReadThroughRing, 0}, {{5, 11, 30}}, {}}; }
 
 bool allowed(Parts parts, const std::function<void(Parts&)>& change) {
   change(parts);
@@ -90,7 +90,7 @@ TEST_CASE("a read request says what it was made of", "[read_request][R2]") {
   CHECK(parts->bytes == 50);
   REQUIRE(parts->sources.size() == 2);
   CHECK(parts->sources[1].offset == 4000);
-  CHECK(parts->sources[1].exposure == 12);
+  CHECK(parts->sources[1].handle == 12);
   CHECK(parts->sources[1].bytes == 20);
   REQUIRE(parts->destinations.size() == 2);
   CHECK(parts->destinations[1].address == 0x9000);
@@ -126,7 +126,7 @@ TEST_CASE("every slot of 40 bytes and more takes a part of a plan, and the parts
       const auto made = requests(plan, capacity);
       for (const ReadRequestParts& one : made) {
         REQUIRE(one.sources.size() == 1);
-        CHECK(one.sources[0].exposure == 9);
+        CHECK(one.sources[0].handle == 9);
         CHECK(one.sources[0].offset == offset);
         offset += one.sources[0].bytes;
         all.insert(all.end(), one.destinations.begin(), one.destinations.end());
@@ -200,7 +200,7 @@ TEST_CASE("several plans go into one request as long as each fits as a whole", "
     CHECK(again->bytes == sum(all));
     REQUIRE(again->sources.size() == taken);
     for (std::size_t n = 0; n < taken; ++n) {
-      CHECK(again->sources[n].exposure == 100 + n);
+      CHECK(again->sources[n].handle == 100 + n);
       CHECK(again->sources[n].offset == n);
     }
     REQUIRE(again->destinations.size() == all.size());
@@ -231,7 +231,7 @@ TEST_CASE("a plan does not fit where bytes, sources or destinations would be too
   CHECK_FALSE(one.fits(parts, kPlenty));
 }
 
-TEST_CASE("a release, and a request for pieces, are read as they were written", "[read_request][R2]") {
+TEST_CASE("a release, and a request for fragments, are read as they were written", "[read_request][R2]") {
   Bytes payload(24);
   REQUIRE(encode_release(11, payload) == 24);
   CHECK(payload == release_parts().bytes());
@@ -239,21 +239,21 @@ TEST_CASE("a release, and a request for pieces, are read as they were written", 
   REQUIRE(release);
   CHECK(release->bytes == 0);
   for (const bool last : {false, true}) {
-    REQUIRE(encode_pieces_request(7, {5, 11, 30}, last, payload) == 24);
-    const auto pieces = parse_read_request(payload);
-    REQUIRE(pieces);
-    CHECK(pieces->head.sequence == 7);
-    CHECK(pieces->bytes == 30);
-    CHECK(pieces->sources[0].offset == 5);
-    CHECK(ReadAnswer(*pieces).in_pieces());
-    CHECK(ReadAnswer(*pieces).releases() == last);
+    REQUIRE(encode_ring_request(7, {5, 11, 30}, last, payload) == 24);
+    const auto fragments = parse_read_request(payload);
+    REQUIRE(fragments);
+    CHECK(fragments->head.sequence == 7);
+    CHECK(fragments->bytes == 30);
+    CHECK(fragments->sources[0].offset == 5);
+    CHECK(ReadResponse(*fragments).through_ring());
+    CHECK(ReadResponse(*fragments).releases() == last);
   }
 }
 
 TEST_CASE("a request that is not as the wire document says is refused", "[read_request][R2]") {
   CHECK(allowed({}, [](Parts&) {}));
   CHECK(allowed(release_parts(), [](Parts&) {}));
-  CHECK(allowed(pieces_parts(), [](Parts&) {}));
+  CHECK(allowed(fragments_parts(), [](Parts&) {}));
   SECTION("of another length") {
     const Bytes whole = Parts().bytes();
     for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
@@ -270,7 +270,7 @@ TEST_CASE("a request that is not as the wire document says is refused", "[read_r
     }
   }
   SECTION("no source") {
-    CHECK_FALSE(allowed(pieces_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
+    CHECK_FALSE(allowed(fragments_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
     CHECK_FALSE(allowed({}, [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
     CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
   }
@@ -280,8 +280,8 @@ TEST_CASE("a request that is not as the wire document says is refused", "[read_r
     CHECK_FALSE(allowed({}, [](Parts& p) { p.head.spare = 1; }));
   }
   SECTION("no name") {
-    for (const std::size_t i : {0u, 1u}) CHECK_FALSE(allowed({}, [=](Parts& p) { p.sources[i].exposure = 0; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].exposure = 0; }));
+    for (const std::size_t i : {0u, 1u}) CHECK_FALSE(allowed({}, [=](Parts& p) { p.sources[i].handle = 0; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].handle = 0; }));
   }
   SECTION("segments of no bytes or too many") {
     CHECK_FALSE(allowed({}, [](Parts& p) { p.sources[0].bytes = 0, p.sources[1].bytes = 50; }));
@@ -302,14 +302,14 @@ TEST_CASE("a request that is not as the wire document says is refused", "[read_r
     CHECK_FALSE(allowed({}, [](Parts& p) { ++p.destinations[1].bytes; }));
     CHECK_FALSE(allowed({}, [](Parts& p) { p.destinations.clear(), p.head.destinations = 0; }));
   }
-  SECTION("pieces with a place to go to") {
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.flags = kReadInPieces; }));
+  SECTION("fragments with a place to go to") {
+    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.flags = kReadThroughRing; }));
   }
   SECTION("a release that asks for something") {
     CHECK_FALSE(allowed({}, [](Parts& p) { p.head.sequence = 0; }));
     CHECK_FALSE(allowed({}, [](Parts& p) { p.head.sequence = 0, p.head.flags = kReadLast; }));
     CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.head.flags = 0; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.head.flags = kReadLast | kReadInPieces; }));
+    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.head.flags = kReadLast | kReadThroughRing; }));
     CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].offset = 1; }));
     CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].bytes = 1; }));
     CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources.push_back({0, 12, 0}), p.head.sources = 2; }));

@@ -219,7 +219,7 @@ TEST_CASE("a whole slot of a wrong epoch, kind or size is invalid", "[slot]") {
     CHECK(state([](SlotTrailer& t) { t.kind = 0; }) == SlotState::kInvalid);
     for (unsigned kind = 6; kind <= 255; ++kind)
       CHECK(state([&](SlotTrailer& t) { t.kind = static_cast<std::uint8_t>(kind); }) == SlotState::kInvalid);
-    for (const SlotKind kind : {SlotKind::kEnlargeRequest, SlotKind::kHello, SlotKind::kReadRequest, SlotKind::kReadPiece})
+    for (const SlotKind kind : {SlotKind::kEnlargeRequest, SlotKind::kHello, SlotKind::kReadRequest, SlotKind::kReadFragment})
       CHECK(state([&](SlotTrailer& t) { t.kind = static_cast<std::uint8_t>(kind); }) == SlotState::kReady);
     // A size beyond the slot cannot even be checked: it was never sealed, so it has not arrived.
     const SlotState beyond = checked ? SlotState::kEmpty : SlotState::kInvalid;

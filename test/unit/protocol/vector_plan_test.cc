@@ -46,10 +46,10 @@ const std::vector<PlanCase> kCases{
     {"from the second phase to the third", {1001}, 1, 2, kPartial, {0, 0, 2}},
     {"in the second phase what it takes goes", {1000, 900}, 1, 2, kPartial, {2, 1900, 1}},
     // at the limit nothing is too large
-    {"at the last phase everything goes, in pieces", {1'000'000, 5}, 2, 2, kPartial, {2, 1'000'005, 2}},
-    {"enlargement off: everything goes, in pieces", {500, 5000}, 0, 0, kPartial, {2, 5500, 0}},
+    {"at the last phase everything goes, in fragments", {1'000'000, 5}, 2, 2, kPartial, {2, 1'000'005, 2}},
+    {"enlargement off: everything goes, in fragments", {500, 5000}, 0, 0, kPartial, {2, 5500, 0}},
     {"a lower limit is not passed", {5000}, 0, 1, kPartial, {0, 0, 1}},
-    {"a lower limit that is reached: in pieces", {5000}, 1, 1, kPartial, {1, 5000, 1}},
+    {"a lower limit that is reached: in fragments", {5000}, 1, 1, kPartial, {1, 5000, 1}},
     // the alternative of the seed: the whole vector goes large if any element is
     {"whole: all fit", {100, 200}, 0, 2, kWhole, {2, 300, 0}},
     {"whole: the first is too large", {500, 10}, 0, 2, kWhole, {0, 0, 1}},

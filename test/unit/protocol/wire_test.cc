@@ -74,16 +74,16 @@ TEST_CASE("the control inbox has the grant at 0, the repeat word at 16 and the a
   CHECK(offsetof(ControlBlock, outbox) == 128);
 }
 
-TEST_CASE("a slot's marks are first 1, last 2 and rung 4, of which a message has two", "[wire]") {
+TEST_CASE("a slot's marks are first 1, last 2 and notified 4, of which a message has two", "[wire]") {
   CHECK(kMarkFirst == 1);
   CHECK(kMarkLast == 2);
-  CHECK(kMarkRung == 4);
+  CHECK(kMarkNotified == 4);
   CHECK(kMarksOfMessage == 3);
 }
 
-TEST_CASE("a hello asks for checks with flag 1 and for doorbells with flag 2", "[wire]") {
+TEST_CASE("a hello asks for checks with flag 1 and for notifications with flag 2", "[wire]") {
   CHECK(kHelloVerifiesSlots == 1);
-  CHECK(kHelloWantsDoorbells == 2);
+  CHECK(kHelloWantsNotifications == 2);
   CHECK(kCheckedBytesMax == 512);  // with both
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What this side writes into memory that the peer shares, without asking (docs/wire-protocol.md, section 11). Posted in the
 // order in which it was ordered; nothing of it is told to the peer but by a message sent after it
-// (Channel::send_after_writes).
+// (Channel::send_fenced).
 #pragma once
 
 #include <algorithm>
@@ -25,18 +25,18 @@ struct WriteOrder {
 };
 
 template <class ChannelT>
-class RemoteWrites {
+class OneSidedWriter {
  public:
   using Port = typename ChannelT::Port;
 
-  explicit RemoteWrites(ChannelT& channel) : channel_(channel) {}
+  explicit OneSidedWriter(ChannelT& channel) : channel_(channel) {}
 
   // False, and nothing taken, when the source cannot be registered now.
   [[nodiscard]] bool order(const WriteOrder& order) {
     auto& core = channel_.core();
     const iovec whole{const_cast<std::byte*>(order.from), static_cast<std::size_t>(order.bytes)};
     Write write{order, UserMemory<Port>(std::span(&whole, 1))};
-    if (write.memory.register_all(core.port, MemoryUse::kSource, core.sources) != Pinning::kDone) return false;
+    if (write.memory.register_all(core.port, MemoryUse::kSource, core.source_registrations) != RegisterResult::kDone) return false;
     writes_.push_back(std::move(write));
     return true;
   }
@@ -76,7 +76,7 @@ class RemoteWrites {
       writes_.pop_front();  // its registration too
       --next_;
       ++core.rendezvous.writes;
-      core.upper.written(core.upper.user, channel_.peer(), cookie, Status::kOk);
+      core.upper.write_done(core.upper.user, channel_.peer(), cookie, Status::kOk);
     }
   }
   // The link is closed.
@@ -86,7 +86,7 @@ class RemoteWrites {
     next_ = 0;
     for (Write& write : writes) {
       write.memory.unregister();
-      core.upper.written(core.upper.user, channel_.peer(), write.order.cookie, status);
+      core.upper.write_done(core.upper.user, channel_.peer(), write.order.cookie, status);
     }
   }
 

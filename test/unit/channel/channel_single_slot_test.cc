@@ -5,14 +5,14 @@
 
 #include <random>
 
-#include "support/solo.h"
+#include "support/context_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
 
-class Sender : public Solo {
+class Sender : public ContextFixture {
  public:
-  Sender(std::uint8_t flags, bool straight) : Solo(settings(phases({{2048, 16, 1500}, {8192, 16}}))), straight_(straight) {
+  Sender(std::uint8_t flags, bool straight) : ContextFixture(settings(phases({{2048, 16, 1500}, {8192, 16}}))), straight_(straight) {
     peer().flags = flags;
     connect();
     port.writes.clear();
@@ -72,8 +72,8 @@ std::vector<std::size_t> sizes_of(std::mt19937& random) {
 }
 
 TEST_CASE("a message that fits one slot is written as by the way for all messages", "[channel][straight]") {
-  const std::uint8_t flags = GENERATE(std::uint8_t{0}, kHelloVerifiesSlots, kHelloWantsDoorbells,
-                                      std::uint8_t{kHelloVerifiesSlots | kHelloWantsDoorbells});
+  const std::uint8_t flags = GENERATE(std::uint8_t{0}, kHelloVerifiesSlots, kHelloWantsNotifications,
+                                      std::uint8_t{kHelloVerifiesSlots | kHelloWantsNotifications});
   const unsigned refused = GENERATE(0u, 3u);
   INFO("flags " << unsigned{flags} << ", refused 1 in " << refused);
   Sender straight(flags, true), other(flags, false);
@@ -112,8 +112,8 @@ TEST_CASE("behind a message that is open or waits, none is sent straight", "[cha
 }
 
 TEST_CASE("a failed write fails the channel, whichever way the message took", "[channel][straight]") {
-  for (const bool is_straight : {true, false}) {
-    Sender sender(0, is_straight);
+  for (const bool is_single_slot : {true, false}) {
+    Sender sender(0, is_single_slot);
     sender.port.rule = [](const FakePort::Write&) { return std::optional(WriteResult::kFailed); };
     sender.send(Vector({8}));
     sender.rounds(3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "channel/exposures.h"
+#include "channel/source_table.h"
 
 #include <catch2/catch.hpp>
 
@@ -10,16 +10,16 @@
 namespace bufenlarge::test {
 namespace {
 
-using Table = Exposures<FakePort>;
+using Table = SourceTable<FakePort>;
 
-Exposure<FakePort> of_peer(std::uint32_t peer, void* cookie = nullptr) {
-  Exposure<FakePort> made;
+Source<FakePort> of_peer(std::uint32_t peer, void* cookie = nullptr) {
+  Source<FakePort> made;
   made.peer = peer;
   made.cookie = cookie;
   return made;
 }
 
-TEST_CASE("what is exposed is found by its name for its peer alone", "[exposures][R2]") {
+TEST_CASE("what is advertised is found by its name for its peer alone", "[sources][R2]") {
   Table table;
   int cookie = 0;
   const std::uint32_t name = table.add(of_peer(3, &cookie));
@@ -32,7 +32,7 @@ TEST_CASE("what is exposed is found by its name for its peer alone", "[exposures
   CHECK(table.size() == 1);
 }
 
-TEST_CASE("a name is not used again until its count comes round", "[exposures][R2]") {
+TEST_CASE("a name is not used again until its count comes round", "[sources][R2]") {
   constexpr unsigned kUses = 4095;
   Table table;
   std::set<std::uint32_t> names;
@@ -51,22 +51,22 @@ TEST_CASE("a name is not used again until its count comes round", "[exposures][R
   for (const std::uint32_t name : names) CHECK((table.find(name, 1) != nullptr) == (name == again));
 }
 
-TEST_CASE("exposures do not move each other, and what is removed is empty", "[exposures]") {
-  PinnedMemory<FakePort> pinned;
+TEST_CASE("sources do not move each other, and what is removed is empty", "[sources]") {
+  UserRegistrations<FakePort> pinned;
   FakeFabric fabric;
   FakePort port(fabric);
   Bytes memory(300);
   std::size_t begin = 0;
   Table table;
-  const auto expose = [&](std::uint32_t peer) {
-    Exposure<FakePort> made = of_peer(peer);
+  const auto advertise = [&](std::uint32_t peer) {
+    Source<FakePort> made = of_peer(peer);
     const iovec segment{memory.data() + begin++, 100};  // each a registration of its own
     made.memory = UserMemory<FakePort>(std::span(&segment, 1));
-    REQUIRE(made.memory.register_all(port, MemoryUse::kSource, pinned) == Pinning::kDone);
+    REQUIRE(made.memory.register_all(port, MemoryUse::kSource, pinned) == RegisterResult::kDone);
     return table.add(std::move(made));
   };
   std::vector<std::uint32_t> names;
-  for (std::uint32_t n = 0; n < 200; ++n) names.push_back(expose(n % 7));
+  for (std::uint32_t n = 0; n < 200; ++n) names.push_back(advertise(n % 7));
   CHECK(table.size() == 200);
   for (std::uint32_t n = 0; n < 200; ++n) {
     REQUIRE(table.find(names[n], n % 7) != nullptr);
@@ -84,19 +84,19 @@ TEST_CASE("exposures do not move each other, and what is removed is empty", "[ex
   for (std::uint32_t n = 0; n < 200; ++n) CHECK((table.find(names[n], n % 7) != nullptr) == (n % 7 != 3));
 }
 
-TEST_CASE("an exposure is done when it is released, answered and read", "[exposures]") {
-  Exposure<FakePort> exposure;
-  CHECK_FALSE(exposure.done());
-  exposure.released = true;
-  CHECK(exposure.done());
-  exposure.answers = 1;
-  CHECK_FALSE(exposure.done());
-  exposure.answers = 0;
-  exposure.writes = 1;
-  CHECK_FALSE(exposure.done());
+TEST_CASE("an source is done when it is released, answered and read", "[sources]") {
+  Source<FakePort> source;
+  CHECK_FALSE(source.done());
+  source.released = true;
+  CHECK(source.done());
+  source.responses = 1;
+  CHECK_FALSE(source.done());
+  source.responses = 0;
+  source.writes = 1;
+  CHECK_FALSE(source.done());
 }
 
-TEST_CASE("what is shared is found by every peer", "[exposures][R1]") {
+TEST_CASE("what is shared is found by every peer", "[sources][R1]") {
   Table table;
   const std::uint32_t shared = table.add(of_peer(kAnyPeer));
   const std::uint32_t own = table.add(of_peer(3));

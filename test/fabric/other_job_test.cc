@@ -43,7 +43,7 @@ std::uint32_t add(Process& process, const Name& name) {
 
 bool arrived(Process& process, std::uint32_t peer, std::size_t count) { return process.messages[peer].size() >= count; }
 
-TEST_CASE("a process of another job is a peer by its name, from the size of the job on", "[foreign]") {
+TEST_CASE("a process of another job is a peer by its name, from the size of the job on", "[other_job]") {
   TwoJobs jobs;
   CHECK(add(jobs.here[0], name_of(jobs.there[2], 2)) == 2);
   CHECK(add(jobs.here[0], name_of(jobs.there[2], 1)) == 3);
@@ -53,22 +53,22 @@ TEST_CASE("a process of another job is a peer by its name, from the size of the 
   CHECK(name_of(jobs.here[0], 3) == name_of(jobs.there[0], 1));
 }
 
-TEST_CASE("what is no process's name is refused", "[foreign]") {
+TEST_CASE("what is no process's name is refused", "[other_job]") {
   TwoJobs jobs;
   Name name = name_of(jobs.here[1], 1);
   const std::uint32_t rank = 7;  // of a job of two
-  std::memcpy(name.data() + BUFENLARGE_CARD_BYTES + 8, &rank, sizeof rank);
+  std::memcpy(name.data() + BUFENLARGE_ADDRESS_BYTES + 8, &rank, sizeof rank);
   std::uint32_t number = 0;
   CHECK(bufenlarge_context_add_peer(jobs.here[0].context(), name.data(), &number) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_context_name(jobs.here[0].context(), 2, name.data()) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_context_channel(jobs.here[0].context(), 2) == nullptr);
 }
 
-TEST_CASE("one that is called learns who it was by what it is sent, and can answer", "[foreign]") {
+TEST_CASE("one that is called learns who it was by what it is sent, and can response", "[other_job]") {
   TwoJobs jobs;
   Process &caller = jobs.here[1], &called = jobs.there[0];
   const std::uint32_t to = add(caller, name_of(called, 0));
-  const Vector question({40}, 1), answer({300, 5000}, 2);
+  const Vector question({40}, 1), response({300, 5000}, 2);
   std::size_t sent = 0;
   REQUIRE(jobs.until([&] {
     if (sent == 0) sent = caller.send(to, question.all());
@@ -81,16 +81,16 @@ TEST_CASE("one that is called learns who it was by what it is sent, and can answ
   CHECK(name_of(called, 3) == name_of(caller, 1));
   sent = 0;
   REQUIRE(jobs.until([&] {
-    if (sent < answer.bytes().size()) sent += called.send(3, answer.rest(sent));
+    if (sent < response.bytes().size()) sent += called.send(3, response.rest(sent));
     return arrived(caller, to, 1);
   }));
-  CHECK(caller.messages[to][0] == answer.bytes());
+  CHECK(caller.messages[to][0] == response.bytes());
   CHECK(called.stats(3).send.phase == 1);  // it grew as any other
   CHECK(caller.stats().channels == 1);
   CHECK(called.stats().channels == 1);
 }
 
-TEST_CASE("two that call each other at once have one connection", "[foreign][connect]") {
+TEST_CASE("two that call each other at once have one connection", "[other_job][connect]") {
   TwoJobs jobs;
   std::uint32_t crossed = 0;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -110,10 +110,10 @@ TEST_CASE("two that call each other at once have one connection", "[foreign][con
   CHECK(crossed > 0);
 }
 
-TEST_CASE("a wrong key in the name makes a stranger, which is told nothing", "[foreign]") {
+TEST_CASE("a wrong key in the name makes a unauthorized, which is told nothing", "[other_job]") {
   TwoJobs jobs;
   Name name = name_of(jobs.there[0], 0);
-  name[BUFENLARGE_CARD_BYTES] ^= std::byte{1};
+  name[BUFENLARGE_ADDRESS_BYTES] ^= std::byte{1};
   const std::uint32_t to = add(jobs.here[0], name);
   REQUIRE(jobs.until([&] {
     CHECK(jobs.here[0].send(to, Vector({8}).all()) == 0);
@@ -123,7 +123,7 @@ TEST_CASE("a wrong key in the name makes a stranger, which is told nothing", "[f
   CHECK(jobs.here[0].stats().channels == 0);
 }
 
-TEST_CASE("jobs of different geometry do not connect, and say so", "[foreign]") {
+TEST_CASE("jobs of different geometry do not connect, and say so", "[other_job]") {
   TwoJobs jobs(KnobTexts{{"PHASES", "512,16384"}});
   const std::uint32_t to = add(jobs.here[0], name_of(jobs.there[0], 0));
   REQUIRE(jobs.until([&] {
@@ -134,7 +134,7 @@ TEST_CASE("jobs of different geometry do not connect, and say so", "[foreign]") 
   CHECK_THAT(jobs.here[0].failures[0].text, Contains("rank 0 of another job at 127.0.0.1") && Contains("geometry differs"));
 }
 
-TEST_CASE("that a process of another job ends is told to its peers alone", "[foreign][loss]") {
+TEST_CASE("that a process of another job ends is told to its peers alone", "[other_job][loss]") {
   TwoJobs jobs;
   Process& ending = jobs.there[1];
   const std::uint32_t to = add(jobs.here[0], name_of(ending, 1));

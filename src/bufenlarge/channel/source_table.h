@@ -16,40 +16,40 @@ namespace bufenlarge {
 inline constexpr std::uint32_t kAnyPeer = ~std::uint32_t{0};
 
 template <class Port>
-struct Exposure {
+struct Source {
   UserMemory<Port> memory;     // registered when it is first asked for
   void* cookie = nullptr;      // the upper layer's
   std::uint32_t peer = 0;      // who may read it; kAnyPeer: all, and none of them releases it
-  std::uint32_t answers = 0;   // requests not answered to their end
+  std::uint32_t responses = 0;   // requests not answered to their end
   std::uint32_t writes = 0;    // posted and not complete
   bool released = false;       // the peer needs it no more
-  bool in_pieces = false;      // it could not be registered
+  bool through_ring = false;      // it could not be registered
 
-  [[nodiscard]] bool done() const { return released && answers == 0 && writes == 0; }
+  [[nodiscard]] bool done() const { return released && responses == 0 && writes == 0; }
 };
 
 // Memory that all peers may read, and write where they can tell of it, as they are told of it.
-struct Shared {
+struct Window {
   std::uint64_t address = 0;
   std::uint32_t key = 0;
-  std::uint32_t name = 0;  // for reads
+  std::uint32_t source = 0;  // handle, for reads
   bool writable = false;
 };
 
 template <class Port>
-class Exposures {
+class SourceTable {
  public:
   // Memory that `peer` may read, not registered yet. Returns as add() does.
   [[nodiscard]] std::uint32_t add(std::span<const iovec> segments, void* cookie, std::uint32_t peer) {
-    Exposure<Port> exposure;
-    exposure.memory = UserMemory<Port>(segments);
-    exposure.cookie = cookie;
-    exposure.peer = peer;
-    return add(std::move(exposure));
+    Source<Port> source;
+    source.memory = UserMemory<Port>(segments);
+    source.cookie = cookie;
+    source.peer = peer;
+    return add(std::move(source));
   }
 
   // The name, never 0; 0 when there are too many.
-  [[nodiscard]] std::uint32_t add(Exposure<Port> exposure) {
+  [[nodiscard]] std::uint32_t add(Source<Port> source) {
     if (free_.empty()) {
       if (entries_.size() > kIndexMask) return 0;
       free_.push_back(static_cast<std::uint32_t>(entries_.size()));
@@ -58,24 +58,24 @@ class Exposures {
     const std::uint32_t index = free_.back();
     free_.pop_back();
     Entry& entry = entries_[index];
-    entry.exposure = std::move(exposure);
+    entry.source = std::move(source);
     entry.used = true;
     entry.uses = entry.uses % kUsesMax + 1;
     return entry.uses << kIndexBits | index;
   }
 
   // nullptr when there is none of that name for `peer`.
-  [[nodiscard]] Exposure<Port>* find(std::uint32_t name, std::uint32_t peer) {
+  [[nodiscard]] Source<Port>* find(std::uint32_t name, std::uint32_t peer) {
     const std::uint32_t index = name & kIndexMask;
     if (index >= entries_.size()) return nullptr;
     Entry& entry = entries_[index];
-    const bool theirs = entry.exposure.peer == peer || entry.exposure.peer == kAnyPeer;
-    return entry.used && entry.uses == name >> kIndexBits && theirs ? &entry.exposure : nullptr;
+    const bool theirs = entry.source.peer == peer || entry.source.peer == kAnyPeer;
+    return entry.used && entry.uses == name >> kIndexBits && theirs ? &entry.source : nullptr;
   }
 
   void remove(std::uint32_t name) {
     Entry& entry = entries_[name & kIndexMask];
-    entry.exposure = Exposure<Port>();
+    entry.source = Source<Port>();
     entry.used = false;
     free_.push_back(name & kIndexMask);
   }
@@ -84,7 +84,7 @@ class Exposures {
   [[nodiscard]] std::vector<std::uint32_t> of_peer(std::uint32_t peer) const {
     std::vector<std::uint32_t> names;
     for (std::size_t index = 0; index < entries_.size(); ++index)
-      if (entries_[index].used && entries_[index].exposure.peer == peer)
+      if (entries_[index].used && entries_[index].source.peer == peer)
         names.push_back(entries_[index].uses << kIndexBits | static_cast<std::uint32_t>(index));
     return names;
   }
@@ -97,7 +97,7 @@ class Exposures {
   static constexpr std::uint32_t kUsesMax = (1u << (32 - kIndexBits)) - 1;
 
   struct Entry {
-    Exposure<Port> exposure;
+    Source<Port> source;
     std::uint32_t uses = 0;
     bool used = false;
   };

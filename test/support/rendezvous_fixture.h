@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "protocol/read_request.h"
-#include "support/solo.h"
+#include "support/context_fixture.h"
 
 namespace bufenlarge::test {
 
-class ReadSolo : public Solo {
+class RendezvousFixture : public ContextFixture {
  public:
-  using Solo::Solo;
+  using ContextFixture::ContextFixture;
 
   // ---- this side reads
   // Reads into `destination`, which is the cookie.
@@ -41,19 +41,19 @@ class ReadSolo : public Solo {
       data = data.subspan(to.bytes);
     }
   }
-  void piece(std::uint32_t sequence, std::span<const std::byte> data, bool last, std::uint32_t spare = 0,
+  void fragment(std::uint32_t sequence, std::span<const std::byte> data, bool last, std::uint32_t spare = 0,
              std::uint32_t rank = 1) {
-    const ReadPiece head{sequence, spare};
+    const ReadFragment head{sequence, spare};
     Bytes payload(sizeof head + data.size());
     std::memcpy(payload.data(), &head, sizeof head);
     if (!data.empty()) std::memcpy(payload.data() + sizeof head, data.data(), data.size());
-    peer(rank).write_slot(SlotKind::kReadPiece, payload, last ? kMarkLast : std::uint8_t{0});
+    peer(rank).write_slot(SlotKind::kReadFragment, payload, last ? kMarkLast : std::uint8_t{0});
   }
 
   // ---- the peer reads
-  std::uint32_t expose(const Vector& source, std::uint32_t rank = 1) {
+  std::uint32_t advertise(const Vector& source, std::uint32_t rank = 1) {
     std::uint32_t name = 0;
-    REQUIRE(channel(rank).expose(source.all(), const_cast<Vector*>(&source), name) == Status::kOk);
+    REQUIRE(channel(rank).advertise(source.all(), const_cast<Vector*>(&source), name) == Status::kOk);
     return name;
   }
   void ask(const std::vector<ReadSource>& sources, const std::vector<ReadDestination>& destinations,

@@ -4,7 +4,7 @@
 // It is pinned on verbs, so it is bounded. The two sides have bounds of their own: sources wait for nobody but the own
 // device, so they always come free, and with them the peers' destinations.
 //
-// Transfers of the same stretch that are under way at once share one registration: a buffer that is sent to several
+// Transfers of the same range that are under way at once share one registration: a buffer that is sent to several
 // peers, or in a window. It ends with the last of them, so it is as right as one for each: memory that a transfer is
 // still to read or write cannot have been given back (docs/decisions/0011-user-memory.md).
 #pragma once
@@ -20,7 +20,7 @@
 namespace bufenlarge {
 
 template <class Port>
-class PinnedMemory {
+class UserRegistrations {
  public:
   using Region = typename Port::Region;
   struct Registration {
@@ -29,9 +29,9 @@ class PinnedMemory {
   };
   using Handle = typename std::map<std::pair<std::byte*, std::size_t>, Registration>::iterator;
 
-  explicit PinnedMemory(std::uint64_t bytes_max = 256u << 20) : bytes_max_(bytes_max) {}
-  PinnedMemory(const PinnedMemory&) = delete;
-  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  explicit UserRegistrations(std::uint64_t bytes_max = 256u << 20) : bytes_max_(bytes_max) {}
+  UserRegistrations(const UserRegistrations&) = delete;
+  UserRegistrations& operator=(const UserRegistrations&) = delete;
 
   void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }

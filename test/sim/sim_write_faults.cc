@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What becomes of a write, decided by chance when it is posted: when it is read and complete, in which
-// pieces it appears, and what happens to an acknowledgement.
+// fragments it appears, and what happens to an acknowledgement.
 #include <algorithm>
 
 #include "sim/sim_link.h"
@@ -29,16 +29,16 @@ void SimEndpoint::plan(Write& write) {
   }
   std::uint64_t due = earliest_place_us(write) + fabric_.delay(faults.delay_us_max);
   if (fate.kind == AckFate::Kind::kLate) due += fate.hold_us;
-  for (Piece& piece : write.pieces) {
-    const bool last = &piece == &write.pieces.back();
-    if (&piece != &write.pieces.front()) due += fabric_.delay(faults.delay_us_max);
+  for (Fragment& fragment : write.fragments) {
+    const bool last = &fragment == &write.fragments.back();
+    if (&fragment != &write.fragments.front()) due += fabric_.delay(faults.delay_us_max);
     if (last && fate.kind == AckFate::Kind::kTorn) due += fate.hold_us;
-    piece.due_us = due;
+    fragment.due_us = due;
   }
   placed_us_ = std::max(placed_us_, due);
   if (write.rings) write.ring_us = ring_us_ = std::max(ring_us_, placed_us_) + fabric_.delay(faults.delay_us_max);
-  if (fate.kind == AckFate::Kind::kLost) write.pieces.clear();
-  if (fate.kind == AckFate::Kind::kPartLost) write.pieces.pop_back();
+  if (fate.kind == AckFate::Kind::kLost) write.fragments.clear();
+  if (fate.kind == AckFate::Kind::kPartLost) write.fragments.pop_back();
   if (fate.kind == AckFate::Kind::kCorrupt) damage(write);
 }
 
@@ -46,8 +46,8 @@ std::uint64_t SimEndpoint::earliest_place_us(const Write& write) const {
   if (!fabric_.any_order) return std::max(placed_us_, read_us_);
   std::uint64_t earliest = read_us_;
   for (const Write& before : writes_) {
-    if (!before.pieces.empty() && before.overlaps(write))
-      earliest = std::max(earliest, before.pieces.back().due_us);
+    if (!before.fragments.empty() && before.overlaps(write))
+      earliest = std::max(earliest, before.fragments.back().due_us);
   }
   return earliest;
 }
@@ -56,7 +56,7 @@ void SimEndpoint::cut(Write& write) {
   SimRandom& random = fabric_.random;
   const auto bytes = static_cast<std::uint32_t>(write.bytes.size());
   std::vector<std::uint32_t> ends;
-  const bool ack = write.kind == WriteKind::kAck;  // its fate may be to come in two pieces at least
+  const bool ack = write.kind == WriteKind::kAck;  // its fate may be to come in two fragments at least
   if (ack || (bytes > 8 && random.chance(fabric_.faults.tear))) {
     const std::uint32_t unit = random.chance(500) ? 1 : 8;
     for (std::uint32_t i = random.between(1, fabric_.faults.tear_pieces_max - 1); i > 0; --i)
@@ -67,12 +67,12 @@ void SimEndpoint::cut(Write& write) {
   ends.push_back(bytes);
   std::uint32_t begin = 0;
   for (const std::uint32_t end : ends) {
-    if (end != begin) write.pieces.push_back({begin, end - begin, 0});
+    if (end != begin) write.fragments.push_back({begin, end - begin, 0});
     begin = end;
   }
   if (fabric_.ordered()) return;
-  for (std::size_t i = write.pieces.size(); i > 1; --i)
-    std::swap(write.pieces[i - 1], write.pieces[random.below(static_cast<std::uint32_t>(i))]);
+  for (std::size_t i = write.fragments.size(); i > 1; --i)
+    std::swap(write.fragments[i - 1], write.fragments[random.below(static_cast<std::uint32_t>(i))]);
 }
 
 AckFate SimEndpoint::ack_fate(const EnlargeAck& ack) {
@@ -112,7 +112,7 @@ void SimEndpoint::note_fate(const EnlargeAck& ack, const AckFate& fate) {
     case AckFate::Kind::kWhole:
       return;
     case AckFate::Kind::kTorn:
-      return tell(totals.acks_torn, "its last piece is held up");
+      return tell(totals.acks_torn, "its last fragment is held up");
     case AckFate::Kind::kLate:
       return tell(totals.acks_late, "held up");
     case AckFate::Kind::kCorrupt:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One context under test over a FakePort, with peers that the test plays (FakePeer), and two contexts
-// that talk to each other (Duo). Both end by checking that nothing broke the contract of the port.
+// that talk to each other (ContextPair). Both end by checking that nothing broke the contract of the port.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -32,12 +32,12 @@ inline std::ostream& operator<<(std::ostream& out, const Sent& sent) {
   return out << "status " << static_cast<int>(sent.status) << ", " << sent.bytes << " bytes";
 }
 
-// Cards of ranks 0 .. size-1 as FakePort reads them.
-inline Bytes fake_cards(std::uint32_t size) {
-  Bytes cards(std::size_t{size} * sizeof(std::uint32_t));
+// Addresses of ranks 0 .. size-1 as FakePort reads them.
+inline Bytes fake_addresses(std::uint32_t size) {
+  Bytes addresses(std::size_t{size} * sizeof(std::uint32_t));
   for (std::uint32_t rank = 0; rank < size; ++rank)
-    std::memcpy(cards.data() + rank * sizeof rank, &rank, sizeof rank);
-  return cards;
+    std::memcpy(addresses.data() + rank * sizeof rank, &rank, sizeof rank);
+  return addresses;
 }
 
 inline Sent send(FakeChannel& channel, std::span<const iovec> vector, bool more = false) {
@@ -46,28 +46,28 @@ inline Sent send(FakeChannel& channel, std::span<const iovec> vector, bool more 
   return result;
 }
 
-class Solo {
+class ContextFixture {
  public:
-  explicit Solo(const ChannelSettings& settings_in = settings(two_phases()), std::uint32_t size = 4,
+  explicit ContextFixture(const ChannelSettings& settings_in = settings(two_phases()), std::uint32_t size = 4,
                 std::uint32_t rank = 0)
       : port(fabric), context(port, settings_in, rank, size, kJobKey, upper.layer()), phases_(settings_in.phases), size_(size) {
-    context.set_cards(fake_cards(size));
+    context.set_addresses(fake_addresses(size));
   }
-  Solo(const Solo&) = delete;
-  Solo& operator=(const Solo&) = delete;
-  ~Solo() { CHECK(fabric.violations == std::vector<std::string>{}); }
+  ContextFixture(const ContextFixture&) = delete;
+  ContextFixture& operator=(const ContextFixture&) = delete;
+  ~ContextFixture() { CHECK(fabric.violations == std::vector<std::string>{}); }
 
   FakeChannel& channel(std::uint32_t rank = 1) { return *context.channel(rank); }
   FakePeer& peer(std::uint32_t rank = 1) {
     auto& made = peers_[rank];
     if (made) return *made;
     made = std::make_unique<FakePeer>(fabric, rank, size_, phases_);
-    made->on_rung = [this, rank] { ring(rank); };
+    made->on_notified = [this, rank] { ring(rank); };
     return *made;
   }
-  // A doorbell of that peer.
+  // A notification of that peer.
   void ring(std::uint32_t rank = 1) { port.ring(links_.at(rank)); }
-  // The end of an answer of that peer, whose data the test has placed.
+  // The end of an response of that peer, whose data the test has placed.
   void end_read(std::uint32_t sequence, std::uint32_t rank = 1) { port.end_read(links_.at(rank), sequence); }
   void lose(std::uint32_t rank = 1) { port.lost(links_.at(rank), "the link broke"); }
   Sent send(std::initializer_list<std::size_t> sizes, std::uint32_t rank = 1, bool more = false) {
@@ -85,7 +85,7 @@ class Solo {
     REQUIRE(port.opened.size() == before + 1);
     return links_[rank] = port.opened.back();
   }
-  // Connected as the active side; the peer has read the greeting and granted it.
+  // Connected as the active side; the peer has read the Hello and granted it.
   FakePeer& connect(std::uint32_t rank = 1) {
     FakePort::LinkState* link = want(rank);
     FakePeer& other = peer(rank);
@@ -113,7 +113,7 @@ class Solo {
     return other;
   }
 
-  // The same up to the answer: the event that it is connected is to come.
+  // The same up to the response: the event that it is connected is to come.
   FakePeer& request(std::uint32_t rank = 1, std::uint16_t attempt = 1) {
     FakePeer& other = peer(rank);
     const std::size_t before = port.accepted.size();
@@ -137,19 +137,19 @@ class Solo {
   const std::uint32_t size_;
 };
 
-class Duo {
+class ContextPair {
  public:
-  explicit Duo(const ChannelSettings& settings_in)
+  explicit ContextPair(const ChannelSettings& settings_in)
       : side{Side(fabric, settings_in, 0), Side(fabric, settings_in, 1)} {}
-  Duo(const Duo&) = delete;
-  Duo& operator=(const Duo&) = delete;
-  ~Duo() { CHECK(fabric.violations == std::vector<std::string>{}); }
+  ContextPair(const ContextPair&) = delete;
+  ContextPair& operator=(const ContextPair&) = delete;
+  ~ContextPair() { CHECK(fabric.violations == std::vector<std::string>{}); }
 
   struct Side {
     Side(FakeFabric& fabric, const ChannelSettings& settings_in, std::uint32_t rank)
         : port(fabric), context(port, settings_in, rank, 2, kJobKey, upper.layer()), other(1 - rank) {
       fabric.ports[rank] = &port;
-      context.set_cards(fake_cards(2));
+      context.set_addresses(fake_addresses(2));
     }
     FakeChannel& channel() { return *context.channel(other); }
     std::vector<Bytes>& messages() { return upper.messages[other]; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The answer to a read request, stretch by stretch, against the way of every single byte.
+// The response to a read request, range by range, against the way of every single byte.
 #include <catch2/catch.hpp>
 
 #include "protocol/read_request.h"
@@ -37,69 +37,69 @@ ReadRequestParts parts(std::uint32_t bytes, std::uint32_t source_cuts, std::uint
 }
 
 // Where one byte comes from and goes to.
-struct Way {
+struct Mapping {
   std::uint64_t offset, address;
-  std::uint32_t exposure, key;
-  bool operator==(const Way&) const = default;
+  std::uint32_t source, key;
+  bool operator==(const Mapping&) const = default;
 };
 
-std::vector<Way> ways(const ReadRequestParts& parts) {
-  std::vector<Way> all(parts.bytes);
+std::vector<Mapping> mappings(const ReadRequestParts& parts) {
+  std::vector<Mapping> all(parts.bytes);
   std::size_t at = 0;
   for (const ReadSource& one : parts.sources)
     for (std::uint32_t i = 0; i < one.bytes; ++i, ++at)
-      all[at].offset = one.offset + i, all[at].exposure = one.exposure;
+      all[at].offset = one.offset + i, all[at].source = one.handle;
   at = 0;
   for (const ReadDestination& one : parts.destinations)
     for (std::uint32_t i = 0; i < one.bytes; ++i, ++at) all[at].address = one.address + i, all[at].key = one.key;
   return all;
 }
 
-// Whether the stretch that begins at `at` could be longer.
-bool goes_on(const std::vector<Way>& all, std::size_t at) {
+// Whether the range that begins at `at` could be longer.
+bool goes_on(const std::vector<Mapping>& all, std::size_t at) {
   if (at == all.size()) return false;
-  const Way& before = all[at - 1];
-  return all[at].exposure == before.exposure && all[at].key == before.key && all[at].offset == before.offset + 1 &&
+  const Mapping& before = all[at - 1];
+  return all[at].source == before.source && all[at].key == before.key && all[at].offset == before.offset + 1 &&
          all[at].address == before.address + 1;
 }
 
 }  // namespace
 
-TEST_CASE("the stretches of an answer are the way of every byte, in order, as long as can be", "[read_request][R2]") {
+TEST_CASE("the ranges of an response are the way of every byte, in order, as long as can be", "[read_request][R2]") {
   constexpr std::uint32_t kBytes = 6;
   for (std::uint32_t source = 0; source < 1u << (kBytes - 1); ++source)
     for (std::uint32_t destination = 0; destination < 1u << (kBytes - 1); ++destination)
       for (std::uint32_t most = 1; most <= kBytes + 1; ++most) {
         const ReadRequestParts request = parts(kBytes, source, destination);
-        const std::vector<Way> expected = ways(request);
-        ReadAnswer answer(request);
-        std::vector<Way> found;
-        while (!answer.done()) {
-          const ReadAnswer::Stretch stretch = answer.next(most);
-          const std::uint32_t bytes = stretch.source.bytes;
-          REQUIRE((bytes != 0 && bytes <= most && bytes == stretch.destination.bytes));
+        const std::vector<Mapping> expected = mappings(request);
+        ReadResponse response(request);
+        std::vector<Mapping> found;
+        while (!response.done()) {
+          const ReadResponse::Range range = response.next(most);
+          const std::uint32_t bytes = range.source.bytes;
+          REQUIRE((bytes != 0 && bytes <= most && bytes == range.destination.bytes));
           for (std::uint32_t i = 0; i < bytes; ++i)
-            found.push_back({stretch.source.offset + i, stretch.destination.address + i, stretch.source.exposure,
-                             stretch.destination.key});
-          if (bytes < most && goes_on(expected, found.size())) FAIL("a stretch that is too short");
-          if (stretch.last != (found.size() == kBytes)) FAIL("the last stretch is marked wrong");
-          answer.taken(bytes);
+            found.push_back({range.source.offset + i, range.destination.address + i, range.source.handle,
+                             range.destination.key});
+          if (bytes < most && goes_on(expected, found.size())) FAIL("a range that is too short");
+          if (range.last != (found.size() == kBytes)) FAIL("the last range is marked wrong");
+          response.taken(bytes);
         }
         if (found != expected) FAIL("sources " << source << ", destinations " << destination << ", at most " << most);
       }
   SUCCEED();
 }
 
-TEST_CASE("a stretch of which only a part was taken goes on behind it", "[read_request][R2]") {
-  ReadAnswer answer(parts(6, 0, 4));
-  CHECK(answer.next(100).source.bytes == 3);
-  answer.taken(1);
-  CHECK(answer.next(100).source.bytes == 2);
-  CHECK(answer.next(100).source.offset == 4);
-  CHECK(answer.next(100).destination.address == 6);
+TEST_CASE("a range of which only a part was taken goes on behind it", "[read_request][R2]") {
+  ReadResponse response(parts(6, 0, 4));
+  CHECK(response.next(100).source.bytes == 3);
+  response.taken(1);
+  CHECK(response.next(100).source.bytes == 2);
+  CHECK(response.next(100).source.offset == 4);
+  CHECK(response.next(100).destination.address == 6);
 }
 
-TEST_CASE("a stretch goes as one write or in as few equal ones as can be", "[read_request][R3]") {
+TEST_CASE("a range goes as one write or in as few equal ones as can be", "[read_request][R3]") {
   constexpr std::uint64_t kMost = kDataWriteBytesMax;
   static_assert(kMost % 4096 == 0);
   for (const std::uint64_t bytes :
@@ -121,34 +121,34 @@ TEST_CASE("a stretch goes as one write or in as few equal ones as can be", "[rea
   CHECK(data_write_bytes(2 * kMost - 1) == kMost);
 }
 
-TEST_CASE("an answer in pieces has stretches of the sources alone", "[read_request][R2]") {
+TEST_CASE("an response in fragments has ranges of the sources alone", "[read_request][R2]") {
   for (std::uint32_t source = 0; source < 32; ++source) {
     ReadRequestParts request = parts(6, source, 21);
-    const std::vector<Way> expected = ways(request);
-    ReadAnswer answer(request);
-    CHECK_FALSE(answer.in_pieces());
-    answer.use_pieces();
-    CHECK(answer.in_pieces());
+    const std::vector<Mapping> expected = mappings(request);
+    ReadResponse response(request);
+    CHECK_FALSE(response.through_ring());
+    response.use_ring();
+    CHECK(response.through_ring());
     std::size_t at = 0;
-    while (!answer.done()) {
-      const ReadAnswer::Stretch stretch = answer.next(4);
-      CHECK(stretch.destination.bytes == 0);
-      for (std::uint32_t i = 0; i < stretch.source.bytes; ++i, ++at) {
-        CHECK(expected[at].offset == stretch.source.offset + i);
-        CHECK(expected[at].exposure == stretch.source.exposure);
+    while (!response.done()) {
+      const ReadResponse::Range range = response.next(4);
+      CHECK(range.destination.bytes == 0);
+      for (std::uint32_t i = 0; i < range.source.bytes; ++i, ++at) {
+        CHECK(expected[at].offset == range.source.offset + i);
+        CHECK(expected[at].source == range.source.handle);
       }
-      CHECK(stretch.last == (at == 6));
-      answer.taken(stretch.source.bytes);
+      CHECK(range.last == (at == 6));
+      response.taken(range.source.bytes);
     }
     CHECK(at == 6);
   }
 }
 
-TEST_CASE("nothing comes after the end of an answer", "[read_request][aborts]") {
+TEST_CASE("nothing comes after the end of an response", "[read_request][aborts]") {
   CHECK(aborts([] {
-    ReadAnswer answer(parts(1, 0, 0));
-    answer.taken(1);
-    (void)answer.next(1);
+    ReadResponse response(parts(1, 0, 0));
+    response.taken(1);
+    (void)response.next(1);
   }));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two connected channels that expose and read.
+// Two connected channels that advertise and read.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -8,26 +8,26 @@
 #include <array>
 #include <string>
 
-#include "support/solo.h"
+#include "support/context_fixture.h"
 
 namespace bufenlarge::test {
 
 // The smallest slots there are: a read of several segments takes as many requests.
 inline PhaseTable smallest_phases() { return phases({{64, 4}, {512, 4}}); }
 
-class ReadDuo : public Duo {
+class RendezvousPair : public ContextPair {
  public:
-  explicit ReadDuo(std::array<Arrival, 2> arrivals = {Arrival::kInOrder, Arrival::kInOrder},
+  explicit RendezvousPair(std::array<Arrival, 2> arrivals = {Arrival::kInOrder, Arrival::kInOrder},
                    const PhaseTable& table = two_phases())
-      : Duo(settings(table)) {
+      : ContextPair(settings(table)) {
     side[0].port.arrives = arrivals[0];
     side[1].port.arrives = arrivals[1];
     open();
   }
 
-  std::uint32_t expose(std::uint32_t who, const Vector& source, const void* cookie) {
+  std::uint32_t advertise(std::uint32_t who, const Vector& source, const void* cookie) {
     std::uint32_t name = 0;
-    REQUIRE(side[who].channel().expose(source.all(), const_cast<void*>(cookie), name) == Status::kOk);
+    REQUIRE(side[who].channel().advertise(source.all(), const_cast<void*>(cookie), name) == Status::kOk);
     REQUIRE(name != 0);
     return name;
   }
@@ -38,11 +38,11 @@ class ReadDuo : public Duo {
     ++ordered_;
   }
   void release(std::uint32_t who, std::uint32_t name) {
-    REQUIRE(side[who].channel().read({{}, nullptr, 0, 0, name, true}) == Status::kOk);
+    REQUIRE(side[who].channel().read(ReadOrder::release(name)) == Status::kOk);
   }
-  // Side 1 reads all of what side 0 exposes.
+  // Side 1 reads all of what side 0 advertises.
   void read_all(const Vector& source, Vector& destination) {
-    read(1, expose(0, source, &source), 0, destination, true);
+    read(1, advertise(0, source, &source), 0, destination, true);
     settle_reads();
     REQUIRE(side[1].upper.reads.size() == 1);
     CHECK(side[1].upper.reads[0].cookie == &destination);
@@ -70,7 +70,7 @@ class ReadDuo : public Duo {
   void check_nothing_left() const {
     for (const std::uint32_t who : {0u, 1u}) {
       CHECK(side[who].upper.failures.empty());
-      CHECK(side[who].context.core().exposures.size() == 0);
+      CHECK(side[who].context.core().sources.size() == 0);
       CHECK(logged(who, "register") == logged(who, "unregister"));
       CHECK(side[who].context.idle());
     }

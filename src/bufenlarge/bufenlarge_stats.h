@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* bufenlarge_stats.h: what the C interface lets a caller observe. Included by bufenlarge.h, not by itself. */
+#ifndef BUFENLARGE_STATS_H_INCLUDED
+#define BUFENLARGE_STATS_H_INCLUDED
+
+typedef struct {
+    uint32_t phase;               /* of the ring in use; 0 is the smallest */
+    uint32_t slot_bytes;          /* of the ring in use; 0 before connecting */
+    uint32_t slots;
+    uint32_t enlargements;        /* completed */
+    uint32_t requests_repeated;   /* because an acknowledgement was late, torn or corrupt */
+    uint32_t acks_rejected;       /* acknowledgements that were torn or corrupt */
+    uint32_t refused;             /* enlargements one side had no memory for; `send` counts those of both sides */
+    uint64_t messages;
+    uint64_t bytes;               /* payload, all phases */
+    uint64_t bytes_in_phase[BUFENLARGE_PHASES_MAX];
+    uint64_t messages_fragmented; /* messages that took more than one slot */
+} bufenlarge_direction_stats_t;
+
+typedef struct {
+    uint32_t peer;
+    int connected;                /* 1 when data can flow */
+    bufenlarge_direction_stats_t send;
+    bufenlarge_direction_stats_t receive;
+    uint64_t registered_bytes;    /* ring memory of both directions, now */
+    uint64_t registered_bytes_max;
+} bufenlarge_channel_stats_t;
+
+typedef struct {
+    uint32_t channels;            /* connected */
+    uint32_t channels_failed;
+    uint32_t connects_refused;    /* incoming connections without the job's key, or malformed */
+    uint32_t connects_crossed;
+    uint64_t registered_bytes;    /* rings and control blocks, now */
+    uint64_t registered_bytes_max;
+    uint64_t registrations;       /* of rings and control blocks, since open */
+    uint64_t deregistrations;     /* of rings and control blocks, since open */
+    uint64_t reads;               /* ended */
+    uint64_t read_bytes;          /* that arrived as writes into user memory */
+    uint64_t response_bytes;      /* that left as writes out of user memory */
+    uint64_t fragment_bytes;      /* of reads and responses, through the rings */
+    uint64_t reads_by_immediate;  /* whose end came as immediate data */
+    uint64_t reads_by_message;    /* whose end came as a message */
+    uint64_t writes;              /* into window memory, ended */
+    uint64_t written_bytes;       /* by these writes */
+    uint64_t user_refused;        /* registrations of user memory that were refused or would not pay */
+    uint64_t user_registrations;  /* of user memory, since open */
+    uint64_t user_bytes;          /* of user memory, registered now */
+    uint64_t user_bytes_max;
+    const char *provider;         /* the context owns all these texts */
+    const char *protocol;         /* libfabric's name of the wire protocol, "FI_PROTO_SOCK_TCP" */
+    const char *arrival;          /* "polled", "notified" or "mixed" */
+    const char *arrival_reason;   /* why, in a few words */
+    const char *interface_name;   /* libfabric's domain: device or interface */
+    const char *address;          /* "127.0.0.1:41233" */
+} bufenlarge_context_stats_t;
+
+/* What one connected, idle peer takes, in bytes. Rings, control block and heap are counted; queues are the entries asked
+ * for times the driver's entry size; what the driver itself takes stands apart. */
+typedef struct {
+    uint64_t ring_bytes;             /* both rings in the first phase, whole pages */
+    uint64_t control_bytes;          /* control block */
+    uint64_t heap_bytes;             /* objects of this library */
+    uint64_t send_queue_bytes;
+    uint64_t receive_queue_bytes;
+    uint64_t completion_queue_bytes; /* its share */
+    uint64_t driver_bytes;           /* fixed part of provider and kernel driver */
+    const char *basis;               /* where the queue figures come from; never NULL */
+} bufenlarge_peer_memory_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+BUFENLARGE_API void bufenlarge_context_peer_memory(const bufenlarge_context_t *context,
+                                                   bufenlarge_peer_memory_t *memory_p);
+
+/* Returns 1; or 0, with *stats_p untouched, while there is no channel to `peer`. */
+BUFENLARGE_API int bufenlarge_context_channel_stats(const bufenlarge_context_t *context, uint32_t peer,
+                                                    bufenlarge_channel_stats_t *stats_p);
+BUFENLARGE_API void bufenlarge_context_stats(const bufenlarge_context_t *context,
+                                             bufenlarge_context_stats_t *stats_p);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BUFENLARGE_STATS_H_INCLUDED */

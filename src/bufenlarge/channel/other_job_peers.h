@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Peers that are of other jobs. Each is known by its job_id, which stands for its job, and its rank there. One that
+// this side wants to talk to is known by name, with an address and its job's key; one that has called is
+// known by its Hello alone until its name comes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace bufenlarge {
+
+struct OtherJobPeer {
+  std::uint32_t job_id = 0;
+  std::uint32_t rank = 0;
+  std::uint64_t job_key = 0;
+  std::vector<std::byte> address;  // empty: its name is not known
+
+  [[nodiscard]] bool named() const { return !address.empty(); }
+};
+
+class OtherJobPeers {
+ public:
+  // The place of a peer among all other_job ones, from 0; it gets one when it is new.
+  [[nodiscard]] std::size_t place(std::uint32_t job_id, std::uint32_t rank) {
+    const auto [known, is_new] = places_.try_emplace(std::uint64_t{job_id} << 32 | rank, peers_.size());
+    if (is_new) peers_.push_back({job_id, rank, 0, {}});
+    return known->second;
+  }
+
+  // False when that peer is known by another name: two jobs have the same job_id by chance.
+  [[nodiscard]] bool set_name(std::size_t place, std::uint64_t job_key, std::span<const std::byte> address) {
+    OtherJobPeer& peer = peers_[place];
+    if (peer.named()) return peer.job_key == job_key;
+    peer.job_key = job_key;
+    peer.address.assign(address.begin(), address.end());
+    return true;
+  }
+
+  [[nodiscard]] std::size_t size() const { return peers_.size(); }
+  [[nodiscard]] const OtherJobPeer& operator[](std::size_t place) const { return peers_[place]; }
+
+ private:
+  std::deque<OtherJobPeer> peers_;  // channels keep pointers into it
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+};
+
+}  // namespace bufenlarge
