@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The C boundary: no exception passes it. One table translates results, each with its reason. c_api_memory.cc has
-// the part for user memory.
+// The C boundary: no exception passes it. Messages and progress are in c_api_messages.cc, user memory in c_api_memory.cc,
+// what can be observed in c_api_stats.cc.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -38,6 +38,8 @@ bufenlarge_status_t translate(Status status) {
 
 }  // namespace bufenlarge
 
+using bufenlarge::channel_of;
+using bufenlarge::target_of;
 using bufenlarge::translate;
 
 namespace {
@@ -130,14 +132,6 @@ void bufenlarge_context::fail(bufenlarge_status_t status, const char* message) c
   }
   std::fprintf(stderr, "bufenlarge: progress cannot go on: %s\n", message);
   std::abort();
-}
-
-bufenlarge_channel* bufenlarge_context::handle(std::uint32_t peer) {
-  const auto known = handles.find(peer);
-  if (known != handles.end()) return &known->second;
-  auto* channel = context.channel(peer);
-  if (channel == nullptr && peer != upper.rank) return nullptr;
-  return &handles.emplace(peer, bufenlarge_channel{this, channel}).first->second;
 }
 
 extern "C" {
@@ -261,7 +255,7 @@ bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, c
   bufenlarge::ProcessName given;
   std::memcpy(&given, name, sizeof given);
   try {
-    const auto number = context->context.add_peer(given.job_key, given.rank, given.address);
+    const auto number = context->context.peers().add(given.job_key, given.rank, given.address);
     if (!number) return BUFENLARGE_ERR_ARGUMENT;
     *peer_p = *number;
     return BUFENLARGE_OK;
@@ -272,58 +266,22 @@ bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, c
 
 bufenlarge_channel_t* bufenlarge_context_channel(bufenlarge_context_t* context, uint32_t peer) {
   try {
-    return context->handle(peer);
+    return reinterpret_cast<bufenlarge_channel_t*>(context->context.target(peer));
   } catch (const std::exception&) {
     return nullptr;
   }
 }
 
-unsigned bufenlarge_context_progress(bufenlarge_context_t* context) {
-  try {
-    return context->context.progress();
-  } catch (const std::bad_alloc&) {
-    context->fail(BUFENLARGE_ERR_MEMORY, "memory is exhausted");
-  } catch (const std::exception& error) {
-    context->fail(BUFENLARGE_ERR_FABRIC, error.what());
-  }
-  return 0;
-}
-
 int bufenlarge_context_idle(const bufenlarge_context_t* context) { return context->context.idle() ? 1 : 0; }
 
-bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t* handle, const struct iovec* iov,
-                                            int iov_count, unsigned flags, size_t* bytes_sent_p) {
-  try {
-    const std::span<const iovec> vector(iov, static_cast<std::size_t>(iov_count));
-    const bool more = (flags & BUFENLARGE_MORE) != 0;
-    if (handle->channel == nullptr) [[unlikely]] {
-      *bytes_sent_p = handle->context->context.send_to_self(vector, more);
-      return BUFENLARGE_OK;
-    }
-    if ((flags & BUFENLARGE_FENCE) != 0)
-      return translate(handle->channel->send_fenced(vector, *bytes_sent_p));
-    const bool corked = (flags & BUFENLARGE_CORK) != 0;
-    return translate(handle->channel->send(vector, more, *bytes_sent_p, corked));
-  } catch (const std::exception&) {
-    *bytes_sent_p = 0;
-    return BUFENLARGE_ERR_MEMORY;
-  }
-}
-
-void bufenlarge_channel_flush(bufenlarge_channel_t* handle) {
-  try {
-    if (handle->channel != nullptr) handle->channel->post_staged();
-  } catch (const std::exception& error) {
-    handle->channel->fail(Status::kMemoryError, error.what());
-  }
-}
-
 size_t bufenlarge_channel_element_max(const bufenlarge_channel_t* handle) {
-  return handle->channel == nullptr ? SIZE_MAX : handle->channel->element_bytes_max();
+  const bufenlarge::SendTarget& target = target_of(handle);
+  return target.is_loopback ? SIZE_MAX : channel_of(target).element_bytes_max();
 }
 
 const char* bufenlarge_channel_error(const bufenlarge_channel_t* handle) {
-  return handle->channel == nullptr ? "" : handle->channel->error().c_str();
+  const bufenlarge::SendTarget& target = target_of(handle);
+  return target.is_loopback ? "" : channel_of(target).error().c_str();
 }
 
 }  // extern "C"

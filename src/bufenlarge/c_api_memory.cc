@@ -5,15 +5,21 @@
 
 #include "c_objects.h"
 
+using bufenlarge::channel_of;
+using bufenlarge::context_of;
+using bufenlarge::loopback_of;
+using bufenlarge::SendTarget;
 using bufenlarge::Status;
+using bufenlarge::target_of;
 using bufenlarge::translate;
 
 namespace {
 
-bufenlarge_status_t order_read(bufenlarge_channel_t& handle, const bufenlarge::ReadOrder& order) {
+bufenlarge_status_t order_read(bufenlarge_channel_t* handle, const bufenlarge::ReadOrder& order) {
+  SendTarget& target = target_of(handle);
   try {
-    if (handle.channel != nullptr) return translate(handle.channel->read(order));
-    handle.context->context.read_from_self(order);
+    if (!target.is_loopback) return translate(channel_of(target).read(order));
+    loopback_of(target).read(order);
     return BUFENLARGE_OK;
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;
@@ -30,12 +36,12 @@ void bufenlarge_context_limits(const bufenlarge_context_t* context, bufenlarge_l
 
 bufenlarge_status_t bufenlarge_channel_advertise(bufenlarge_channel_t* handle, const struct iovec* iov, int iov_count,
                                                  void* cookie, uint32_t* source_p) {
-  if (handle->context->upper.source_released == nullptr) return BUFENLARGE_ERR_ARGUMENT;
+  SendTarget& target = target_of(handle);
+  if (context_of(target).upper.source_released == nullptr) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const std::span<const iovec> segments(iov, static_cast<std::size_t>(iov_count));
-    if (handle->channel == nullptr)
-      return translate(handle->context->context.advertise_to_self(segments, cookie, *source_p));
-    return translate(handle->channel->advertise(segments, cookie, *source_p));
+    return translate(target.is_loopback ? loopback_of(target).advertise(segments, cookie, *source_p)
+                                        : channel_of(target).advertise(segments, cookie, *source_p));
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;
   }
@@ -44,18 +50,18 @@ bufenlarge_status_t bufenlarge_channel_advertise(bufenlarge_channel_t* handle, c
 bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t* handle, uint32_t source, uint64_t offset,
                                             const struct iovec* iov, int iov_count, uint64_t bytes, unsigned flags,
                                             void* cookie) {
-  const auto& upper = handle->context->upper;
+  const auto& upper = context_of(target_of(handle)).upper;
   const std::span<const iovec> to(iov, static_cast<std::size_t>(iov_count));
   std::uint64_t room = 0;
   for (const iovec& one : to) room += one.iov_len;
   if (upper.read_done == nullptr || source == 0 || bytes == 0) return BUFENLARGE_ERR_ARGUMENT;
   if (to.empty() ? upper.fragment == nullptr : room != bytes) return BUFENLARGE_ERR_ARGUMENT;
-  return order_read(*handle, {to, cookie, offset, bytes, source, (flags & BUFENLARGE_READ_LAST) != 0});
+  return order_read(handle, {to, cookie, offset, bytes, source, (flags & BUFENLARGE_READ_LAST) != 0});
 }
 
 bufenlarge_status_t bufenlarge_channel_release_source(bufenlarge_channel_t* handle, uint32_t source) {
   if (source == 0) return BUFENLARGE_ERR_ARGUMENT;
-  return order_read(*handle, bufenlarge::ReadOrder::release(source));
+  return order_read(handle, bufenlarge::ReadOrder::release(source));
 }
 
 bufenlarge_status_t bufenlarge_context_register_window(bufenlarge_context_t* context, void* memory, size_t bytes,
@@ -77,11 +83,12 @@ void bufenlarge_context_deregister_window(bufenlarge_context_t* context, uint32_
 bufenlarge_status_t bufenlarge_channel_write(bufenlarge_channel_t* handle, const bufenlarge_window_t* to,
                                              uint64_t offset, const void* data, size_t bytes, void* cookie) {
   const bool writable = (to->flags & BUFENLARGE_WINDOW_WRITABLE) != 0;
-  if (handle->context->upper.write_done == nullptr || handle->channel == nullptr || !writable || bytes == 0)
+  SendTarget& target = target_of(handle);
+  if (context_of(target).upper.write_done == nullptr || target.is_loopback || !writable || bytes == 0)
     return BUFENLARGE_ERR_ARGUMENT;
   try {
-    const Status status =
-        handle->channel->write({static_cast<const std::byte*>(data), cookie, to->address + offset, bytes, to->key});
+    const Status status = channel_of(target).write(
+        {static_cast<const std::byte*>(data), cookie, to->address + offset, bytes, to->key});
     return status == Status::kAgain ? BUFENLARGE_ERR_MEMORY : translate(status);
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;

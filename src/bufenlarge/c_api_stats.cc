@@ -23,9 +23,9 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
 }  // namespace
 
 std::string bufenlarge_context::describe(std::uint32_t peer) const {
-  const bool own = peer < context.own_size();
-  const void* where_to = own ? context.address(peer) : context.other_job(peer).address.data();
-  std::string text = "rank " + std::to_string(own ? peer : context.other_job(peer).rank);
+  const bool own = peer < context.peers().own_size();
+  const void* where_to = own ? context.peers().address(peer) : context.peers().other_job(peer).address.data();
+  std::string text = "rank " + std::to_string(own ? peer : context.peers().other_job(peer).rank);
   if (!own) text += " of another job";
   if (where_to == nullptr) return text;
   sockaddr_in where;
@@ -37,14 +37,14 @@ extern "C" {
 
 bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, uint32_t peer, void* name) {
   const auto& context = handle->context;
-  if (peer >= context.size()) return BUFENLARGE_ERR_ARGUMENT;
+  if (peer >= context.peers().size()) return BUFENLARGE_ERR_ARGUMENT;
   bufenlarge::ProcessName own{};
-  if (peer < context.own_size()) {
-    std::memcpy(own.address, context.address(peer), sizeof own.address);
+  if (peer < context.peers().own_size()) {
+    std::memcpy(own.address, context.peers().address(peer), sizeof own.address);
     own.job_key = context.core().expected.job_key;
     own.rank = peer;
   } else {
-    const bufenlarge::OtherJobPeer& other_job = context.other_job(peer);
+    const bufenlarge::OtherJobPeer& other_job = context.peers().other_job(peer);
     if (!other_job.named()) return BUFENLARGE_ERR_ARGUMENT;
     std::memcpy(own.address, other_job.address.data(), sizeof own.address);
     own.job_key = other_job.job_key;
@@ -63,12 +63,12 @@ int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32
   stats_p->peer = peer;
   stats_p->connected = channel->connected() ? 1 : 0;
   const bool connected = channel->connected();
-  copy_direction(stats_p->send, channel->sent(), channel->send_phase(), phases, connected);
-  copy_direction(stats_p->receive, channel->received(), channel->receive_phase(), phases, connected);
-  stats_p->send.requests_repeated = channel->enlarge_sender().repeats();
-  stats_p->send.acks_rejected = channel->enlarge_sender().rejected();
-  stats_p->registered_bytes = channel->registered_bytes();
-  stats_p->registered_bytes_max = channel->registered_bytes_max();
+  copy_direction(stats_p->send, channel->send_ring().counters(), channel->send_ring().phase(), phases, connected);
+  copy_direction(stats_p->receive, channel->receive_ring().counters(), channel->receive_ring().phase(), phases, connected);
+  stats_p->send.requests_repeated = channel->enlargement().sender().repeats();
+  stats_p->send.acks_rejected = channel->enlargement().sender().rejected();
+  stats_p->registered_bytes = channel->ring_bytes().now;
+  stats_p->registered_bytes_max = channel->ring_bytes().most;
   return 1;
 }
 
@@ -79,7 +79,7 @@ void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenla
   *memory_p = {};
   memory_p->ring_bytes = 2 * bufenlarge::MemoryRegion::whole_pages(ring);
   memory_p->control_bytes = sizeof(bufenlarge::ControlBlock);
-  memory_p->heap_bytes = sizeof(Channel) + sizeof(bufenlarge::Endpoint) + sizeof(bufenlarge_channel);
+  memory_p->heap_bytes = sizeof(Channel) + sizeof(bufenlarge::Endpoint);
   memory_p->send_queue_bytes = queues.send_queue;
   memory_p->receive_queue_bytes = queues.receive_queue;
   memory_p->completion_queue_bytes = queues.completion_queue;
@@ -90,7 +90,7 @@ void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenla
 void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_context_stats_t* stats_p) {
   const bufenlarge::RegistrationCounters& registered = context->port.registrations();
   *stats_p = {};
-  for (uint32_t peer = 0; peer < context->context.size(); ++peer) {
+  for (uint32_t peer = 0; peer < context->context.peers().size(); ++peer) {
     const auto* channel = context->context.find(peer);
     if (channel == nullptr) continue;
     stats_p->channels += channel->connected();

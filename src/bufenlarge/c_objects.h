@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 #include "bufenlarge.h"
 #include "channel/context.h"
@@ -26,16 +25,29 @@ static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
 // As the C interface names it.
 [[nodiscard]] bufenlarge_status_t translate(Status status);
 
+// A bufenlarge_channel_t* is a SendTarget*: a channel, or the loopback.
+using FabricChannel = Channel<FabricPort>;
+[[nodiscard]] inline SendTarget& target_of(bufenlarge_channel_t* handle) {
+  return *reinterpret_cast<SendTarget*>(handle);
+}
+[[nodiscard]] inline const SendTarget& target_of(const bufenlarge_channel_t* handle) {
+  return *reinterpret_cast<const SendTarget*>(handle);
+}
+[[nodiscard]] inline bufenlarge_context& context_of(const SendTarget& target) {
+  return *static_cast<bufenlarge_context*>(target.upper_user);
+}
+[[nodiscard]] inline FabricChannel& channel_of(SendTarget& target) { return static_cast<FabricChannel&>(target); }
+[[nodiscard]] inline const FabricChannel& channel_of(const SendTarget& target) {
+  return static_cast<const FabricChannel&>(target);
+}
+[[nodiscard]] inline Loopback<FabricPort>& loopback_of(SendTarget& target) {
+  return static_cast<Loopback<FabricPort>&>(target);
+}
+
 }  // namespace bufenlarge
 
 struct bufenlarge_options {
   bufenlarge::Knobs knobs;
-};
-
-// The handle of a channel: to a peer, or to the own process (channel == nullptr).
-struct bufenlarge_channel {
-  bufenlarge_context* context = nullptr;
-  bufenlarge::Channel<bufenlarge::FabricPort>* channel = nullptr;
 };
 
 struct bufenlarge_context {
@@ -43,8 +55,6 @@ struct bufenlarge_context {
 
   // A peer in range, in an error's text.
   [[nodiscard]] std::string describe(std::uint32_t peer) const;
-  // nullptr when `peer` is out of range.
-  bufenlarge_channel* handle(std::uint32_t peer);
 
   // The context cannot go on; the upper layer is told, or the process ends.
   void fail(bufenlarge_status_t status, const char* message) const;
@@ -52,7 +62,6 @@ struct bufenlarge_context {
   bufenlarge_context_config_t upper;
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
-  std::unordered_map<std::uint32_t, bufenlarge_channel> handles;  // of peers talked to
   const std::optional<std::uint64_t> window_memory;  // as set
   const bufenlarge_limits_t limits;
   bool warned = false;

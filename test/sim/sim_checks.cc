@@ -37,30 +37,30 @@ void SimWorld::check_end() {
 // Rings of a channel are there from its first attempt on, of the sizes its phases say.
 void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
   const SimPeer::Channel* channel = peer.find(other);
-  if (channel == nullptr || channel->connect_state() == Connect::State::kIdle) return;
+  if (channel == nullptr || channel->connection().state() == Connect::State::kIdle) return;
   const PhaseTable& table = config_.channel.phases;
   // As many slots as the peer's ring has, though they may be smaller.
-  const std::size_t send_bytes = std::size_t{table.at(channel->send_phase()).stride()} * channel->producer().slots();
+  const std::size_t send_bytes = std::size_t{table.at(channel->send_ring().phase()).stride()} * channel->send_ring().producer().slots();
   const std::size_t expected =
-      channel->failed() ? 0 : send_bytes + table.at(channel->receive_phase()).ring_bytes();
-  const bool early = !channel->connected() && channel->registered_bytes() == 0;
-  if (channel->registered_bytes() != expected && !early)
-    fabric_.violate(way(peer.rank(), other) + std::to_string(channel->registered_bytes()) +
+      channel->failed() ? 0 : send_bytes + table.at(channel->receive_ring().phase()).ring_bytes();
+  const bool early = !channel->connected() && channel->ring_bytes().now == 0;
+  if (channel->ring_bytes().now != expected && !early)
+    fabric_.violate(way(peer.rank(), other) + std::to_string(channel->ring_bytes().now) +
                     " bytes registered, expected " + std::to_string(expected));
 }
 
 // For fragments of an response a ring grows as far as it may, but not where user memory was refused.
 bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const {
-  const bool refused = from.sent().refused != 0;
+  const bool refused = from.send_ring().counters().refused != 0;
   const std::uint8_t last = config_.channel.phases.last();
-  if (fragments && config_.channel.enlargement && (refused ? from.send_phase() < last : from.send_phase() == last))
+  if (fragments && config_.channel.enlargement && (refused ? from.send_ring().phase() < last : from.send_ring().phase() == last))
     return true;
-  return refused ? from.send_phase() < flow.phase_needed : from.send_phase() == flow.phase_needed;
+  return refused ? from.send_ring().phase() < flow.phase_needed : from.send_ring().phase() == flow.phase_needed;
 }
 
 // Whether the sender had no memory for a ring as large as the receiver's.
 bool SimWorld::narrow(const SimPeer::Channel& from, const SimPeer::Channel& to) {
-  return from.sent().refused != 0 && from.send_phase() < to.receive_phase();
+  return from.send_ring().counters().refused != 0 && from.send_ring().phase() < to.receive_ring().phase();
 }
 
 // Only a direction that carried an element too large has grown, and as far as it had to (E10).
@@ -75,19 +75,19 @@ void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
     if (flow.messages != 0 && !flow.abandoned) fabric_.violate(which + "messages, but no channel");
     return;
   }
-  if (from->send_phase() != to->receive_phase() && !narrow(*from, *to))
+  if (from->send_ring().phase() != to->receive_ring().phase() && !narrow(*from, *to))
     fabric_.violate(which + "the two sides are in different phases");
-  if (!from->enlarge_sender().steady()) fabric_.violate(which + "at rest, but not steady");
+  if (!from->enlargement().sender().steady()) fabric_.violate(which + "at rest, but not steady");
   if (!grew_as_needed(*from, flow, fabric_.read_fragments.contains({sender.rank(), receiver.rank()})))
-    fabric_.violate(which + "in phase " + std::to_string(from->send_phase()) + ", needed " +
+    fabric_.violate(which + "in phase " + std::to_string(from->send_ring().phase()) + ", needed " +
                     std::to_string(flow.phase_needed));
   check_counters(sender, receiver, flow);
 }
 
 void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow) {
   const SimPeer::Channel* channel = sender.find(receiver.rank());
-  const DirectionCounters& sent = channel->sent();
-  const DirectionCounters& received = receiver.find(sender.rank())->received();
+  const DirectionCounters& sent = channel->send_ring().counters();
+  const DirectionCounters& received = receiver.find(sender.rank())->receive_ring().counters();
   const auto sum = [](const auto& phases) { return std::accumulate(phases.begin(), phases.end(), std::uint64_t{0}); };
   const std::uint64_t bytes = sum(sent.bytes_in_phase);
   const bool is_narrow = narrow(*channel, *receiver.find(sender.rank()));
@@ -101,8 +101,8 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
   if (sent.messages != flow.messages || bytes != flow.bytes)
     fabric_.violate(which + "the counters are wrong");
   if (sent.refused > 1) fabric_.violate(which + "asked again after a refusal");
-  const std::uint64_t posted = channel->producer().posted();
-  if (posted != receiver.find(sender.rank())->consumer().consumed() || posted != channel->producer().staged())
+  const std::uint64_t posted = channel->send_ring().producer().posted();
+  if (posted != receiver.find(sender.rank())->receive_ring().consumer().consumed() || posted != channel->send_ring().producer().staged())
     fabric_.violate(which + "slots are left over");
 }
 
@@ -112,7 +112,7 @@ void SimWorld::check_memory(const SimPeer& peer) {
   for (std::uint32_t other = 0; other < config_.peers; ++other) {
     const SimPeer::Channel* channel = peer.find(other);
     if (channel == nullptr) continue;
-    rings += channel->registered_bytes();
+    rings += channel->ring_bytes().now;
     ++channels;
   }
   const std::size_t control = peer.port().memory().bytes() - rings;
@@ -147,7 +147,7 @@ void SimWorld::check_stall() {
       if (flow.delivered_us < fabric_.stall.until_us) fabric_.violate("the acknowledgement was not held up");
       // the pause between two repetitions doubles up to 32 times the time limit
       const std::uint64_t most = 8 + config_.stall->until_us / (32 * config_.channel.ack_timeout_us);
-      const std::uint32_t repeats = peers_[between.first]->find(between.second)->enlarge_sender().repeats();
+      const std::uint32_t repeats = peers_[between.first]->find(between.second)->enlargement().sender().repeats();
       if (repeats > most)
         fabric_.violate(std::to_string(repeats) + " repetitions, expected " + std::to_string(most));
     } else if (flow.delivered_us >= fabric_.stall.until_us) {
@@ -174,10 +174,10 @@ void SimWorld::collect() {
     for (std::uint32_t other = 0; other < config_.peers; ++other) {
       const SimPeer::Channel* channel = peer->find(other);
       if (channel == nullptr) continue;
-      totals.enlargements += channel->sent().enlargements;
-      totals.refusals += channel->sent().refused;
-      totals.repeats += channel->enlarge_sender().repeats();
-      totals.acks_rejected += channel->enlarge_sender().rejected();
+      totals.enlargements += channel->send_ring().counters().enlargements;
+      totals.refusals += channel->send_ring().counters().refused;
+      totals.repeats += channel->enlargement().sender().repeats();
+      totals.acks_rejected += channel->enlargement().sender().rejected();
     }
   }
 }
@@ -203,13 +203,13 @@ std::string SimWorld::dump() const {
 std::string SimWorld::dump_channel(const SimPeer& peer, std::uint32_t other) const {
   const SimPeer::Channel& channel = *peer.find(other);
   const auto flow = flows_.find({peer.rank(), other});
-  const RingProducer& producer = channel.producer();
-  return "  " + way(peer.rank(), other) + to_string(channel.connect_state()) + ", " +
-         to_string(channel.enlarge_sender().state()) + ", phases " + std::to_string(channel.send_phase()) +
-         "/" + std::to_string(channel.receive_phase()) + ", staged " + std::to_string(producer.staged()) +
+  const RingProducer& producer = channel.send_ring().producer();
+  return "  " + way(peer.rank(), other) + to_string(channel.connection().state()) + ", " +
+         to_string(channel.enlargement().sender().state()) + ", phases " + std::to_string(channel.send_ring().phase()) +
+         "/" + std::to_string(channel.receive_ring().phase()) + ", staged " + std::to_string(producer.staged()) +
          " posted " + std::to_string(producer.posted()) + " granted " + std::to_string(producer.granted()) +
          " of " + std::to_string(producer.slots()) + ", consumed " +
-         std::to_string(channel.consumer().consumed()) +
+         std::to_string(channel.receive_ring().consumer().consumed()) +
          (channel.failed() ? ", lost: " + channel.error() : "") + (channel.idle() ? "" : ", not idle") +
          ", to send " + std::to_string(flow == flows_.end() ? 0 : flow->second.to_send.size()) +
          " messages\n";

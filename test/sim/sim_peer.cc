@@ -118,7 +118,7 @@ bool SimPeer::send_chunk(SimFlow& flow, std::uint32_t to) {
   need(flow, sizes);
   flow.wanted = true;
   Channel& channel = *context_->channel(to);
-  const bool was_steady = channel.enlarge_sender().steady();
+  const bool was_steady = channel.enlargement().sender().steady();
   std::size_t sent = 0;
   const Status status = message->write != nullptr ? channel.send_fenced(vector, sent)
                                                   : channel.send(vector, flow.chunk + 1 < message->chunks.size(), sent);
@@ -257,32 +257,32 @@ void SimPeer::note_changes() {
 
 void SimPeer::note_changes(std::uint32_t peer, const Channel& channel, Seen& seen) {
   SimTrace& trace = world_.fabric.trace;
-  if (seen.connect != channel.connect_state())
+  if (seen.connect != channel.connection().state())
     trace.note("%lld:%lld  connection: %s -> %s", rank_, peer, to_string(seen.connect),
-               to_string(channel.connect_state()));
-  const EnlargeSender::State enlarge = channel.enlarge_sender().state();
+               to_string(channel.connection().state()));
+  const EnlargeSender::State enlarge = channel.enlargement().sender().state();
   if (seen.enlarge != enlarge) {
     trace.note("%lld>%lld  enlargement: %s -> %s", rank_, peer, to_string(seen.enlarge), to_string(enlarge));
     if (seen.enlarge == EnlargeSender::State::kSteady) {
       seen.asked_us = world_.fabric.clock.now_us();
-      seen.repeats = channel.enlarge_sender().repeats();
+      seen.repeats = channel.enlargement().sender().repeats();
     }
     if (enlarge == EnlargeSender::State::kSteady) check_repeats(peer, channel, seen);
   }
-  if (seen.send_phase != channel.send_phase())
-    trace.note("%lld>%lld  sends in phase %lld", rank_, peer, channel.send_phase());
-  if (seen.receive_phase != channel.receive_phase())
-    trace.note("%lld<%lld  receives in phase %lld", rank_, peer, channel.receive_phase());
-  seen.connect = channel.connect_state();
+  if (seen.send_phase != channel.send_ring().phase())
+    trace.note("%lld>%lld  sends in phase %lld", rank_, peer, channel.send_ring().phase());
+  if (seen.receive_phase != channel.receive_ring().phase())
+    trace.note("%lld<%lld  receives in phase %lld", rank_, peer, channel.receive_ring().phase());
+  seen.connect = channel.connection().state();
   seen.enlarge = enlarge;
-  seen.send_phase = channel.send_phase();
-  seen.receive_phase = channel.receive_phase();
+  seen.send_phase = channel.send_ring().phase();
+  seen.receive_phase = channel.receive_ring().phase();
 }
 
 // A request is repeated at most once per time limit waited.
 void SimPeer::check_repeats(std::uint32_t peer, const Channel& channel, const Seen& seen) {
   const std::uint64_t waited_us = world_.fabric.clock.now_us() - seen.asked_us;
-  const std::uint32_t repeats = channel.enlarge_sender().repeats() - seen.repeats;
+  const std::uint32_t repeats = channel.enlargement().sender().repeats() - seen.repeats;
   const std::uint64_t most = waited_us / world_.config.channel.ack_timeout_us + 1;
   if (repeats > most)
     violate("to " + std::to_string(peer) + ": " + std::to_string(repeats) + " repetitions in " +

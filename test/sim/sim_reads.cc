@@ -210,7 +210,7 @@ bool SimReads::settled(const SimRead& read, std::uint32_t rank) const {
   }
   if (rank != plan.source || source == nullptr || !read.advertised || read.released != 0) return true;
   const SimPeer::Channel* channel = source->find(plan.reader);
-  return reader == nullptr && channel->connect_state() == Connect::State::kIdle;
+  return reader == nullptr && channel->connection().state() == Connect::State::kIdle;
 }
 
 bool SimReads::done_of(std::uint32_t rank) const {

@@ -55,7 +55,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
     peers_.push_back(std::make_unique<SimPeer>(shared_, rank));
   fabric_.consumer_of = [this](std::uint32_t owner, std::uint32_t writer) -> const RingConsumer* {
     const SimPeer::Channel* channel = peers_[owner]->find(writer);
-    return channel == nullptr || channel->failed() ? nullptr : &channel->consumer();
+    return channel == nullptr || channel->failed() ? nullptr : &channel->receive_ring().consumer();
   };
 }
 

@@ -101,7 +101,7 @@ class ContextFixture {
     FakePeer& other = ask_in(rank);
     other.greet();
     rounds();
-    REQUIRE(channel(rank).connect_state() == Connect::State::kReady);
+    REQUIRE(channel(rank).connection().state() == Connect::State::kReady);
     return other;
   }
   // The same up to the silence before the peer's first message.
@@ -109,7 +109,7 @@ class ContextFixture {
     FakePeer& other = request(rank, attempt);
     port.connected(port.accepted.back(), {});
     rounds(FakeContext::kEventRounds);
-    REQUIRE(channel(rank).connect_state() == Connect::State::kSilent);
+    REQUIRE(channel(rank).connection().state() == Connect::State::kSilent);
     return other;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the channels of one context share: the port, the settings, the callbacks upward, and the lists
-// that make a round of progress cost what is active.
+// What all channels of one context share: the port, the settings, the callbacks to the upper layer, and the lists that
+// keep the cost of a round of progress to the channels that are active.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "channel/poll_set.h"
 #include "channel/read_table.h"
 #include "channel/settings.h"
+#include "channel/work_list.h"
 #include "protocol/handshake.h"
 #include "status.h"
 
@@ -22,26 +23,36 @@ struct UpperLayer {
   void (*deliver)(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks);
   void (*failed)(void* user, std::uint32_t peer, Status status, const char* message);
   void* user;
-  // Not needed where nothing is advertised or read.
+  // The others may be missing where the upper layer neither advertises, reads nor writes.
   void (*read_done)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
   void (*fragment)(void* user, std::uint32_t peer, void* cookie, const void* data, std::size_t bytes) = nullptr;
   void (*source_released)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
   void (*write_done)(void* user, std::uint32_t peer, void* cookie, Status status) = nullptr;
 };
 
-// Large data of all channels.
+// Rendezvous and one-sided writes of all channels.
 struct RendezvousCounters {
   std::uint64_t reads = 0;           // ended
-  std::uint64_t read_bytes = 0;      // that came as writes
-  std::uint64_t response_bytes = 0;  // that went as writes
-  std::uint64_t fragment_bytes = 0;     // that came or went through the ring
-  std::uint64_t writes = 0;          // without being asked, ended
-  std::uint64_t written_bytes = 0;   // of these
-  std::uint64_t refused = 0;         // user memory that was not registered
+  std::uint64_t read_bytes = 0;      // that arrived as writes
+  std::uint64_t response_bytes = 0;  // that left as writes
+  std::uint64_t fragment_bytes = 0;  // in both directions, through the rings
+  std::uint64_t writes = 0;          // into window memory, ended
+  std::uint64_t written_bytes = 0;   // by these writes
+  std::uint64_t refused = 0;         // registrations of user memory that were refused or would not pay
 };
 
-template <class Port, class Channel>
+template <class PortT>
+class Channel;
+template <class PortT>
+class RendezvousReader;
+template <class PortT>
+struct PendingRead;
+
+template <class PortT>
 struct Core {
+  using Port = PortT;
+  using Channel = bufenlarge::Channel<Port>;
+
   Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in,
        std::uint32_t rank_in, const UpperLayer& upper_in)
       : port(port_in),
@@ -59,23 +70,23 @@ struct Core {
   const std::uint32_t job_id;
   const UpperLayer upper;
   ControlSlab<Port> control;
-  UserRegistrations<Port> source_registrations;       // of responses and of own writes
-  UserRegistrations<Port> destination_registrations;  // of reads
+  UserRegistrations<Port> source_registrations;       // for responses and own writes
+  UserRegistrations<Port> destination_registrations;  // for reads
   SourceTable<Port> sources;
-  ReadTable<Channel> reads;
+  ReadTable<RendezvousReader<Port>, PendingRead<Port>> reads;
   RendezvousCounters rendezvous;
   PollSet<Channel> rings;
-  std::vector<Channel*> pending;  // something of theirs could not be done at once
-  std::vector<Channel*> notified;       // notifications of theirs are to be answered
-  bool port_drained = true;         // the last poll found the completion queues empty, no loss since
-  std::vector<Channel*> timed;      // their connection waits for a time or a free attempt
-  std::uint32_t attempts_out = 0;   // connection attempts under way
+  WorkList<Channel> pending;       // something could not be done at once
+  WorkList<Channel> notified;      // notified writes are to be received
+  WorkList<Channel> timed;         // the connection waits for a time or for a free attempt
+  bool port_drained = true;        // the last poll found the completion queues empty, and nothing was lost since
+  std::uint32_t attempts_out = 0;  // connection attempts under way
   std::uint32_t crossings = 0;
   std::uint64_t random_state = 0;
 
   static constexpr std::uint32_t kAttemptsMax = 64;
 
-  // splitmix64: jitter only
+  // splitmix64; for jitter only
   std::uint32_t random() {
     std::uint64_t z = (random_state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;

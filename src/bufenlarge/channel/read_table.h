@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The read requests of one context that are under way, by sequence. Their number is bounded, since the response
-// to each takes a posted receive on verbs, which may be one shared by all connections.
+// The read requests of one context that are under way, by sequence. Their number is bounded, because the response to each
+// needs a posted receive on verbs, which all connections may share.
 #pragma once
 
 #include <array>
@@ -10,42 +10,44 @@
 
 namespace bufenlarge {
 
-template <class Owner>
+// `Reader` sends requests; `Read` is what it keeps of one read.
+template <class Reader, class Read>
 class ReadTable {
  public:
+  // One request: a part of one read, or several whole reads, of which `read` is the first.
   struct Entry {
-    Owner* owner = nullptr;      // nullptr: free
-    void* read = nullptr;        // the owner's
-    std::uint64_t offset = 0;    // within the read
+    Reader* reader = nullptr;  // nullptr: the entry is free
+    Read* read = nullptr;
+    std::uint64_t offset = 0;  // within `read`
     std::uint32_t bytes = 0;
-    std::uint32_t arrived = 0;   // in fragments
+    std::uint32_t arrived = 0;  // of these, in fragments
     std::uint32_t uses = 0;
   };
 
   [[nodiscard]] bool full() const { return count_ == kReadsPerPortMax; }
 
-  // The sequence, never 0. Not when full().
-  [[nodiscard]] std::uint32_t add(Owner* owner, void* read) {
-    while (entries_[next_].owner != nullptr) next_ = (next_ + 1) % kReadsPerPortMax;
+  // Adds a request of `read` from `offset` on and returns its sequence, never 0. To be called only while not full().
+  [[nodiscard]] std::uint32_t add(Reader* reader, Read* read, std::uint64_t offset) {
+    while (entries_[next_].reader != nullptr) next_ = (next_ + 1) % kReadsPerPortMax;
     Entry& entry = entries_[next_];
     ++count_;
-    entry = {owner, read, 0, 0, 0, entry.uses % kUsesMax + 1};
+    entry = {reader, read, offset, 0, 0, entry.uses % kUsesMax + 1};
     return entry.uses * kReadsPerPortMax + next_;
   }
 
-  // nullptr when no such request is under way.
+  // Returns nullptr when no such request is under way.
   [[nodiscard]] Entry* find(std::uint32_t sequence) {
     Entry& entry = entries_[sequence % kReadsPerPortMax];
-    return entry.owner != nullptr && entry.uses == sequence / kReadsPerPortMax ? &entry : nullptr;
+    return entry.reader != nullptr && entry.uses == sequence / kReadsPerPortMax ? &entry : nullptr;
   }
 
   void remove(Entry& entry) {
-    entry.owner = nullptr;
+    entry.reader = nullptr;
     --count_;
   }
-  void remove_all(const Owner* owner) {
+  void remove_all(const Reader* reader) {
     for (Entry& entry : entries_)
-      if (entry.owner == owner) remove(entry);
+      if (entry.reader == reader) remove(entry);
   }
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What this process lets one peer, or all of them, read, by the name the peer uses. A name is an index and a count of the
-// index's uses, so that a late or made-up one is seen.
+// Memory of this process that peers may read, by the source handle a peer uses. A handle is an index and a count of the
+// index's uses, so that a late or made-up handle is found out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,18 +18,50 @@ inline constexpr std::uint32_t kAnyPeer = ~std::uint32_t{0};
 
 template <class Port>
 struct Source {
-  UserMemory<Port> memory;     // registered when it is first asked for
+  UserMemory<Port> memory;     // registered when a peer first asks for it
   void* cookie = nullptr;      // the upper layer's
-  std::uint32_t peer = 0;      // who may read it; kAnyPeer: all, and none of them releases it
-  std::uint32_t responses = 0;   // requests not answered to their end
-  std::uint32_t writes = 0;    // posted and not complete
-  bool released = false;       // the peer needs it no more
-  bool through_ring = false;      // it could not be registered
+  std::uint32_t handle = 0;
+  std::uint32_t peer = 0;      // who may read it; kAnyPeer: window memory, which no peer releases
+  std::uint32_t uses = 0;      // SourceRefs: responses that are not ended, and writes that are not complete
+  std::uint32_t writes = 0;    // of these, the writes
+  bool released = false;       // the peer will not ask for it again
+  bool through_ring = false;   // it could not be registered
 
-  [[nodiscard]] bool done() const { return released && responses == 0 && writes == 0; }
+  [[nodiscard]] bool is_window() const { return peer == kAnyPeer; }
+  [[nodiscard]] bool done() const { return released && uses == 0; }
 };
 
-// Memory that all peers may read, and write where they can tell of it, as they are told of it.
+// A counted use of a source that was looked up and checked: while there is one, the source stays in its table.
+template <class Port>
+class SourceRef {
+ public:
+  SourceRef() = default;
+  explicit SourceRef(Source<Port>& source) : source_(&source) { ++source.uses; }
+  SourceRef(SourceRef&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
+  SourceRef& operator=(SourceRef&& other) noexcept {
+    SourceRef(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~SourceRef() {
+    if (source_ != nullptr) --source_->uses;
+  }
+
+  explicit operator bool() const { return source_ != nullptr; }
+  Source<Port>& operator*() const { return *source_; }
+  Source<Port>* operator->() const { return source_; }
+  // Ends the use and returns the source, which may be done() now.
+  [[nodiscard]] Source<Port>& end() {
+    --source_->uses;
+    return *std::exchange(source_, nullptr);
+  }
+
+ private:
+  void swap(SourceRef& other) noexcept { std::swap(source_, other.source_); }
+
+  Source<Port>* source_ = nullptr;
+};
+
+// Window memory, as this process describes it to its peers.
 struct Window {
   std::uint64_t address = 0;
   std::uint32_t key = 0;
@@ -39,7 +72,7 @@ struct Window {
 template <class Port>
 class SourceTable {
  public:
-  // Memory that `peer` may read, not registered yet. Returns as add() does.
+  // Adds memory that `peer` may read; it is not registered yet. Returns the handle, never 0; 0 when there are too many.
   [[nodiscard]] std::uint32_t add(std::span<const iovec> segments, void* cookie, std::uint32_t peer) {
     Source<Port> source;
     source.memory = UserMemory<Port>(segments);
@@ -48,7 +81,6 @@ class SourceTable {
     return add(std::move(source));
   }
 
-  // The name, never 0; 0 when there are too many.
   [[nodiscard]] std::uint32_t add(Source<Port> source) {
     if (free_.empty()) {
       if (entries_.size() > kIndexMask) return 0;
@@ -61,32 +93,33 @@ class SourceTable {
     entry.source = std::move(source);
     entry.used = true;
     entry.uses = entry.uses % kUsesMax + 1;
-    return entry.uses << kIndexBits | index;
+    entry.source.handle = entry.uses << kIndexBits | index;
+    return entry.source.handle;
   }
 
-  // nullptr when there is none of that name for `peer`.
-  [[nodiscard]] Source<Port>* find(std::uint32_t name, std::uint32_t peer) {
-    const std::uint32_t index = name & kIndexMask;
+  // Returns nullptr when `peer` may read nothing by this handle.
+  [[nodiscard]] Source<Port>* find(std::uint32_t handle, std::uint32_t peer) {
+    const std::uint32_t index = handle & kIndexMask;
     if (index >= entries_.size()) return nullptr;
     Entry& entry = entries_[index];
-    const bool theirs = entry.source.peer == peer || entry.source.peer == kAnyPeer;
-    return entry.used && entry.uses == name >> kIndexBits && theirs ? &entry.source : nullptr;
+    const bool theirs = entry.source.peer == peer || entry.source.is_window();
+    return entry.used && entry.source.handle == handle && theirs ? &entry.source : nullptr;
   }
 
-  void remove(std::uint32_t name) {
-    Entry& entry = entries_[name & kIndexMask];
+  // To be called only when nobody uses the source. Its registrations end.
+  void remove(std::uint32_t handle) {
+    Entry& entry = entries_[handle & kIndexMask];
     entry.source = Source<Port>();
     entry.used = false;
-    free_.push_back(name & kIndexMask);
+    free_.push_back(handle & kIndexMask);
   }
 
-  // The names of what `peer` may read.
+  // Returns the handles of the sources that are advertised to `peer` alone.
   [[nodiscard]] std::vector<std::uint32_t> of_peer(std::uint32_t peer) const {
-    std::vector<std::uint32_t> names;
-    for (std::size_t index = 0; index < entries_.size(); ++index)
-      if (entries_[index].used && entries_[index].source.peer == peer)
-        names.push_back(entries_[index].uses << kIndexBits | static_cast<std::uint32_t>(index));
-    return names;
+    std::vector<std::uint32_t> handles;
+    for (const Entry& entry : entries_)
+      if (entry.used && entry.source.peer == peer) handles.push_back(entry.source.handle);
+    return handles;
   }
 
   [[nodiscard]] std::size_t size() const { return entries_.size() - free_.size(); }
@@ -98,11 +131,11 @@ class SourceTable {
 
   struct Entry {
     Source<Port> source;
-    std::uint32_t uses = 0;
+    std::uint32_t uses = 0;  // of the index
     bool used = false;
   };
 
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;  // does not move: SourceRefs point to them
   std::vector<std::uint32_t> free_;
 };
 

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Counters of one direction; c_api.cc hands them out as bufenlarge_direction_stats_t.
+// Counters of one direction and of a channel's memory; c_api_stats.cc hands them out.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "protocol/phase_table.h"
 
 namespace bufenlarge {
+
+// Registered bytes, now and at most.
+struct RingBytes {
+  std::size_t now = 0;
+  std::size_t most = 0;
+
+  void add(std::size_t bytes) {
+    now += bytes;
+    if (now > most) most = now;
+  }
+  void remove(std::size_t bytes) { now -= bytes; }
+};
 
 struct DirectionCounters {
   std::array<std::uint64_t, kPhasesMax> bytes_in_phase{};

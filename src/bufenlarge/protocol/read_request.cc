@@ -137,6 +137,7 @@ ReadResponse::Range ReadResponse::next(std::uint32_t bytes_max) const {
     range.destination = {to.address + destination_done_, to.key, bytes};
   }
   range.source = {from.offset + source_done_, from.handle, bytes};
+  range.source_index = source_;
   range.last = done_ + bytes == parts_.bytes;
   return range;
 }

@@ -77,6 +77,7 @@ class ReadResponse {
   struct Range {
     ReadSource source;            // `bytes` of it
     ReadDestination destination;  // as many; empty when the response goes in fragments
+    std::size_t source_index;     // in sources()
     bool last;                    // nothing of the response comes after it
   };
   // At most `bytes_max`. Not when done().

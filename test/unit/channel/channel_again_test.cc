@@ -153,8 +153,8 @@ TEST_CASE("a port that takes every third write only loses nothing, in both direc
     INFO(slots << " slots");
     CHECK(pair.side[1].messages() == sent[0]);
     CHECK(pair.side[0].messages() == sent[1]);
-    CHECK(pair.side[0].channel().send_phase() == 2);
-    CHECK(pair.side[1].channel().send_phase() == 2);
+    CHECK(pair.side[0].channel().send_ring().phase() == 2);
+    CHECK(pair.side[1].channel().send_ring().phase() == 2);
   }
 }
 

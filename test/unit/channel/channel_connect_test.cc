@@ -40,8 +40,8 @@ TEST_CASE("attempts that cross leave one connection, whoever is asked first", "[
     pair.rounds(FakeContext::kEventRounds);
     // Expect
     INFO("rank 0 first: " << zero_first);
-    CHECK(pair.side[0].channel().connect_state() == State::kReady);
-    CHECK(pair.side[1].channel().connect_state() == State::kReady);
+    CHECK(pair.side[0].channel().connection().state() == State::kReady);
+    CHECK(pair.side[1].channel().connection().state() == State::kReady);
     CHECK(pair.side[0].port.accepted.size() == 0);
     CHECK(pair.side[1].port.accepted.size() == 1);
     CHECK(pair.side[0].context.core().attempts_out == 0);
@@ -65,7 +65,7 @@ TEST_CASE("the lower rank refuses a crossing request, with the attempt it respon
   REQUIRE(fixture.port.rejections.size() == 1);
   CHECK(told(fixture.port.rejections[0]).reason == static_cast<std::uint8_t>(RejectReason::kCrossing));
   CHECK(told(fixture.port.rejections[0]).attempt == 77);
-  CHECK(fixture.channel().connect_state() == State::kConnecting);
+  CHECK(fixture.channel().connection().state() == State::kConnecting);
   CHECK(fixture.context.core().crossings == 1);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("a crossing refusal is waited out; if the other's request does not com
   ContextFixture fixture(settings(two_phases()), 4, 3);
   fixture.port.rejected(fixture.want(1), reject_bytes(RejectReason::kCrossing, fixture.peer().expectation()));
   fixture.rounds();
-  CHECK(fixture.channel().connect_state() == State::kYielding);
+  CHECK(fixture.channel().connection().state() == State::kYielding);
   CHECK(fixture.context.core().attempts_out == 0);
   fixture.port.now += Connect::kYieldUs - 1;
   fixture.rounds(2);
@@ -101,7 +101,7 @@ TEST_CASE("a refused attempt is tried again after a pause that grows", "[channel
   for (unsigned attempt = 1; attempt <= 6; ++attempt, pause *= 2) {
     fixture.port.lost(link, "Connection refused");
     fixture.rounds();
-    CHECK(fixture.channel().connect_state() == State::kBackoff);
+    CHECK(fixture.channel().connection().state() == State::kBackoff);
     fixture.port.now += pause - 1;
     fixture.rounds();
     CHECK(fixture.port.opened.size() == attempt);
@@ -150,7 +150,7 @@ TEST_CASE("a refusal at the time limit fails the channel with a clear error", "[
   CHECK(fixture.upper.failures[0].status == Status::kTimedOut);
   CHECK(fixture.upper.failures[0].peer == 1);
   CHECK_THAT(fixture.upper.failures[0].text, Contains("refused") && Contains("1 attempt") && Contains("50 ms"));
-  CHECK(fixture.channel().registered_bytes() == 0);
+  CHECK(fixture.channel().ring_bytes().now == 0);
   CHECK(fixture.context.core().attempts_out == 0);
   CHECK(fixture.send({8}) == Sent{Status::kTimedOut, 0});
 }
@@ -174,7 +174,7 @@ TEST_CASE("an attempt that nobody responses is waited for: the peer may be compu
   fixture.peer().meet(link->data);
   fixture.port.connected(link, fixture.peer().hello_bytes(1));
   fixture.rounds();
-  CHECK(fixture.channel().connect_state() == State::kReady);
+  CHECK(fixture.channel().connection().state() == State::kReady);
 }
 
 TEST_CASE("an endpoint that cannot be opened is a refusal", "[channel][connect]") {
@@ -182,7 +182,7 @@ TEST_CASE("an endpoint that cannot be opened is a refusal", "[channel][connect]"
   fixture.port.refuses_open = true;
   CHECK(fixture.send({8}) == kNothingSent);
   fixture.rounds();
-  CHECK(fixture.channel().connect_state() == State::kBackoff);
+  CHECK(fixture.channel().connection().state() == State::kBackoff);
   CHECK(fixture.context.core().attempts_out == 0);
   fixture.port.now += 50'000;
   fixture.rounds(2);
@@ -195,7 +195,7 @@ TEST_CASE("a request that cannot be accepted leaves the channel to be opened ano
   fixture.port.refuses_accept = true;
   fixture.port.request(fixture.peer().hello_bytes(1));
   fixture.rounds(FakeContext::kEventRounds);
-  CHECK(fixture.channel().connect_state() == State::kIdle);
+  CHECK(fixture.channel().connection().state() == State::kIdle);
   CHECK(fixture.upper.failures.empty());
   fixture.port.refuses_accept = false;
   fixture.connect();
@@ -289,7 +289,7 @@ TEST_CASE("a newer attempt of a silent peer replaces the older one", "[channel][
   CHECK(peer.theirs().attempt == 2);
   peer.greet();
   fixture.rounds();
-  CHECK(fixture.channel().connect_state() == State::kReady);
+  CHECK(fixture.channel().connection().state() == State::kReady);
   peer.send(pattern(10));
   fixture.rounds();
   CHECK(fixture.upper.fragments.size() == 1);
@@ -302,7 +302,7 @@ TEST_CASE("an older attempt does not replace a newer one", "[channel][connect]")
   fixture.rounds(FakeContext::kEventRounds);
   CHECK(fixture.port.accepted.size() == 1);
   CHECK(fixture.port.rejections.size() == 1);
-  CHECK(fixture.channel().connect_state() == State::kSilent);
+  CHECK(fixture.channel().connection().state() == State::kSilent);
 }
 
 TEST_CASE("no more attempts are out than the bound; the others follow as they come free", "[channel][connect]") {

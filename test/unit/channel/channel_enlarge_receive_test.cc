@@ -37,9 +37,9 @@ TEST_CASE("a request frees the small receive ring before the large one is regist
   grown.ask({1, 1});
   // Expect
   CHECK(grown.fixture.port.news() == Log{"free 8192", "allocate 131072"});
-  CHECK(grown.fixture.channel().receive_phase() == 1);
-  CHECK(grown.fixture.channel().registered_bytes() == 8192 + 131072);
-  CHECK(grown.fixture.channel().received().enlargements == 1);
+  CHECK(grown.fixture.channel().receive_ring().phase() == 1);
+  CHECK(grown.fixture.channel().ring_bytes().now == 8192 + 131072);
+  CHECK(grown.fixture.channel().receive_ring().counters().enlargements == 1);
   REQUIRE(grown.ack_is_whole(1));
 }
 
@@ -87,17 +87,17 @@ TEST_CASE("the old ring's memory cannot be written any more, the new one's can",
   grown.fixture.rounds();
   REQUIRE(grown.fixture.upper.messages[1].size() == 1);
   CHECK(grown.fixture.upper.messages[1][0] == pattern(8000));
-  CHECK(grown.fixture.channel().received().bytes_in_phase[1] == 8000);
+  CHECK(grown.fixture.channel().receive_ring().counters().bytes_in_phase[1] == 8000);
 }
 
 TEST_CASE("only the receiving direction of this channel has grown", "[channel][E10]") {
   Grown grown;
   grown.fixture.connect(2);
   grown.ask({1, 1});
-  CHECK(grown.fixture.channel(1).receive_phase() == 1);
-  CHECK(grown.fixture.channel(1).send_phase() == 0);
-  CHECK(grown.fixture.channel(2).receive_phase() == 0);
-  CHECK(grown.fixture.channel(2).registered_bytes() == 2 * 8192);
+  CHECK(grown.fixture.channel(1).receive_ring().phase() == 1);
+  CHECK(grown.fixture.channel(1).send_ring().phase() == 0);
+  CHECK(grown.fixture.channel(2).receive_ring().phase() == 0);
+  CHECK(grown.fixture.channel(2).ring_bytes().now == 2 * 8192);
   CHECK(grown.fixture.send({100}) == Sent{Status::kOk, 100});  // through the small ring
   CHECK(grown.fixture.port.writes.back().key == grown.peer.ring().key);
 }
@@ -112,7 +112,7 @@ TEST_CASE("the ring grows from phase to phase, and past one in between", "[chann
   CHECK(grown.fixture.port.news() == Log{"free 2048", "allocate 8192"});
   REQUIRE(grown.ack_is_whole(2));
   CHECK(grown.ack().epoch == 2);
-  CHECK(grown.fixture.channel().received().enlargements == 2);
+  CHECK(grown.fixture.channel().receive_ring().counters().enlargements == 2);
   grown.peer.follow_ack();
   grown.peer.send(pattern(2000));
   grown.fixture.rounds();
@@ -200,7 +200,7 @@ TEST_CASE("a receiver without memory for the large ring says so, and has its sma
   CHECK(grown.ack().phase == 0);
   CHECK(grown.ack().slot_bytes == 512);
   CHECK(grown.ack().epoch == 1);
-  CHECK(grown.fixture.channel().received().refused == 1);
+  CHECK(grown.fixture.channel().receive_ring().counters().refused == 1);
   grown.peer.follow_ack();
   grown.peer.send(pattern(400));
   grown.fixture.rounds();
@@ -216,7 +216,7 @@ TEST_CASE("a receiver without memory for any ring fails the channel", "[channel]
   CHECK(grown.fixture.upper.failures[0].peer == 1);
   CHECK(grown.fixture.upper.failures[0].status == Status::kMemoryError);
   CHECK_THAT(grown.fixture.upper.failures[0].text, Contains("receive ring"));
-  CHECK(grown.fixture.channel(1).registered_bytes() == 0);
+  CHECK(grown.fixture.channel(1).ring_bytes().now == 0);
   CHECK(grown.fixture.send({10}, 2) == Sent{Status::kOk, 10});
 }
 

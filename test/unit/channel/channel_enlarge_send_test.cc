@@ -30,11 +30,11 @@ struct Asked {
     fixture.rounds();
     fixture.port.news();
   }
-  [[nodiscard]] State state() { return fixture.channel().enlarge_sender().state(); }
+  [[nodiscard]] State state() { return fixture.channel().enlargement().sender().state(); }
   // The whole response, and what it leads to.
   EnlargeAck response(AckStatus status = AckStatus::kProvisioned) {
     const bool refused = status == AckStatus::kRefused;
-    const std::uint8_t phase = refused ? fixture.channel().send_phase() : static_cast<std::uint8_t>(request.phase);
+    const std::uint8_t phase = refused ? fixture.channel().send_ring().phase() : static_cast<std::uint8_t>(request.phase);
     const EnlargeAck ack = peer.provision(phase, request.number, status);
     peer.acknowledge(ack);
     fixture.rounds(2);
@@ -54,13 +54,13 @@ TEST_CASE("an element that does not fit sends nothing, without an error, and ask
   // event
   CHECK(fixture.send({489}) == kNothingSent);
   // Expect: a control message in the small ring, recorded in the channel, and nothing else
-  CHECK(fixture.channel().enlarge_sender().state() == State::kRequested);
+  CHECK(fixture.channel().enlargement().sender().state() == State::kRequested);
   const EnlargeRequest request = request_in(peer.next().value());
   CHECK(request.number == 1);
   CHECK(request.phase == 1);
   CHECK_FALSE(peer.next());
   CHECK(fixture.upper.failures.empty());
-  CHECK(fixture.channel().sent().messages == 0);
+  CHECK(fixture.channel().send_ring().counters().messages == 0);
 }
 
 TEST_CASE("an element of just the threshold does not ask", "[channel][E3]") {
@@ -81,7 +81,7 @@ TEST_CASE("elements before the one that does not fit go, and the retry asks", "[
   REQUIRE(first);
   CHECK(first->payload.size() == 150);
   CHECK(first->trailer.marks == kMarkFirst);
-  CHECK(fixture.channel().enlarge_sender().steady());
+  CHECK(fixture.channel().enlargement().sender().steady());
   CHECK(send(fixture.channel(), vector.rest(150)) == kNothingSent);
   CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
 }
@@ -102,7 +102,7 @@ TEST_CASE("with enlargement off nothing is asked for: it goes in fragments", "[c
   FakePeer& peer = fixture.connect();
   CHECK(fixture.send({1000}) == Sent{Status::kOk, 1000});
   while (const auto arrival = peer.next()) CHECK(arrival->kind() == SlotKind::kPayload);
-  CHECK(fixture.channel().enlarge_sender().steady());
+  CHECK(fixture.channel().enlargement().sender().steady());
 }
 
 TEST_CASE("the request waits for room like any slot, and nothing is sent before it is out", "[channel][E5]") {
@@ -111,7 +111,7 @@ TEST_CASE("the request waits for room like any slot, and nothing is sent before 
   REQUIRE(fixture.send({10}) == Sent{Status::kOk, 10});
   REQUIRE(fixture.send({10}) == Sent{Status::kOk, 10});
   CHECK(fixture.send({1000}) == kNothingSent);
-  CHECK(fixture.channel().enlarge_sender().state() == State::kRequestDue);
+  CHECK(fixture.channel().enlargement().sender().state() == State::kRequestDue);
   peer.next();
   CHECK(peer.next().value().kind() == SlotKind::kPayload);
   CHECK_FALSE(peer.next());
@@ -121,7 +121,7 @@ TEST_CASE("the request waits for room like any slot, and nothing is sent before 
   fixture.rounds();
   // Expect
   CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
-  CHECK(fixture.channel().enlarge_sender().state() == State::kRequested);
+  CHECK(fixture.channel().enlargement().sender().state() == State::kRequested);
 }
 
 // ---- while the acknowledgement is out
@@ -176,9 +176,9 @@ TEST_CASE("with the acknowledgement the small send ring is freed, the large one 
   const EnlargeAck ack = asked.response();
   // Expect: the old one is gone before the new one is there
   CHECK(asked.fixture.port.news() == Log{"free 8192", "allocate 131072"});
-  CHECK(asked.fixture.channel().send_phase() == 1);
-  CHECK(asked.fixture.channel().registered_bytes() == 8192 + 131072);
-  CHECK(asked.fixture.channel().sent().enlargements == 1);
+  CHECK(asked.fixture.channel().send_ring().phase() == 1);
+  CHECK(asked.fixture.channel().ring_bytes().now == 8192 + 131072);
+  CHECK(asked.fixture.channel().send_ring().counters().enlargements == 1);
   // event: the upper layer's retry
   CHECK(asked.fixture.send({5000}) == Sent{Status::kOk, 5000});
   // Expect: to the address and the key of the acknowledgement
@@ -188,18 +188,18 @@ TEST_CASE("with the acknowledgement the small send ring is freed, the large one 
   REQUIRE(arrival);
   CHECK(arrival->payload.size() == 5000);
   CHECK(arrival->trailer.epoch == 1);
-  CHECK(asked.fixture.channel().sent().bytes_in_phase[1] == 5000);
+  CHECK(asked.fixture.channel().send_ring().counters().bytes_in_phase[1] == 5000);
 }
 
 TEST_CASE("only the sending direction of this channel has grown", "[channel][E10]") {
   Asked asked;
   asked.fixture.connect(2);
   asked.response();
-  CHECK(asked.fixture.channel(1).send_phase() == 1);
-  CHECK(asked.fixture.channel(1).receive_phase() == 0);
-  CHECK(asked.fixture.channel(2).send_phase() == 0);
-  CHECK(asked.fixture.channel(2).receive_phase() == 0);
-  CHECK(asked.fixture.channel(2).registered_bytes() == 2 * 8192);
+  CHECK(asked.fixture.channel(1).send_ring().phase() == 1);
+  CHECK(asked.fixture.channel(1).receive_ring().phase() == 0);
+  CHECK(asked.fixture.channel(2).send_ring().phase() == 0);
+  CHECK(asked.fixture.channel(2).receive_ring().phase() == 0);
+  CHECK(asked.fixture.channel(2).ring_bytes().now == 2 * 8192);
   asked.peer.send(pattern(400));  // still into the small ring
   asked.fixture.rounds();
   CHECK(asked.fixture.upper.messages[1].size() == 1);
@@ -218,7 +218,7 @@ TEST_CASE("the send ring is not freed while a write reads it", "[channel][E9]") 
   // event: the acknowledgement overtakes the completion
   fixture.rounds(3);
   // Expect
-  CHECK(fixture.channel().enlarge_sender().state() == State::kSwapping);
+  CHECK(fixture.channel().enlargement().sender().state() == State::kSwapping);
   CHECK(fixture.port.news().empty());
   CHECK(fixture.send({5000}) == kNothingSent);
   // event
@@ -274,8 +274,8 @@ TEST_CASE("a corrupt acknowledgement is cleared, asked for again, and no data is
   REQUIRE(repeat);
   CHECK(repeat->number == asked.request.number);
   CHECK(repeat->phase == 1);
-  CHECK(asked.fixture.channel().enlarge_sender().rejected() == 1);
-  CHECK(asked.fixture.channel().enlarge_sender().repeats() == 1);
+  CHECK(asked.fixture.channel().enlargement().sender().rejected() == 1);
+  CHECK(asked.fixture.channel().enlargement().sender().repeats() == 1);
   CHECK(asked.fixture.send({5000}) == kNothingSent);
   // event: it comes again, whole
   asked.peer.acknowledge(right);
@@ -321,7 +321,7 @@ TEST_CASE("three phases are gone through one after the other", "[channel][E11]")
   CHECK(asked.request.phase == 1);
   asked.response();
   CHECK(asked.fixture.port.news() == Log{"free 512", "allocate 2048"});
-  CHECK(asked.fixture.channel().send_phase() == 1);
+  CHECK(asked.fixture.channel().send_ring().phase() == 1);
   REQUIRE(asked.fixture.send({200}) == Sent{Status::kOk, 200});
   REQUIRE(asked.peer.next());
   REQUIRE(asked.fixture.send({1000}) == kNothingSent);
@@ -330,8 +330,8 @@ TEST_CASE("three phases are gone through one after the other", "[channel][E11]")
   asked.fixture.rounds();
   asked.response();
   CHECK(asked.fixture.port.news() == Log{"free 2048", "allocate 8192"});
-  CHECK(asked.fixture.channel().send_phase() == 2);
-  CHECK(asked.fixture.channel().sent().enlargements == 2);
+  CHECK(asked.fixture.channel().send_ring().phase() == 2);
+  CHECK(asked.fixture.channel().send_ring().counters().enlargements == 2);
   // Expect: there is no fourth, so the largest goes in fragments
   CHECK(asked.fixture.send({5000}) == Sent{Status::kOk, 5000});
 }
@@ -348,9 +348,9 @@ TEST_CASE("a phase in between is left out when the element needs a larger one", 
 TEST_CASE("a refusal leaves the channel small: the data goes in fragments through the ring there is", "[channel]") {
   Asked asked;
   asked.response(AckStatus::kRefused);
-  CHECK(asked.fixture.channel().send_phase() == 0);
-  CHECK(asked.fixture.channel().sent().refused == 1);
-  CHECK(asked.fixture.channel().sent().enlargements == 0);
+  CHECK(asked.fixture.channel().send_ring().phase() == 0);
+  CHECK(asked.fixture.channel().send_ring().counters().refused == 1);
+  CHECK(asked.fixture.channel().send_ring().counters().enlargements == 0);
   CHECK(asked.fixture.port.news() == Log{"free 8192", "allocate 8192"});
   const Vector vector({1000, 2000});
   CHECK(send(asked.fixture.channel(), vector.all()) == Sent{Status::kOk, 3000});
@@ -369,10 +369,10 @@ TEST_CASE("without memory for the large send ring small slots go into the peer's
   const EnlargeAck ack = asked.response();
   CHECK(asked.fixture.port.news() == Log{"free 8192", "refuse 131072", "allocate 8192"});
   CHECK(asked.state() == State::kSteady);
-  CHECK(asked.fixture.channel().send_phase() == 0);
-  CHECK(asked.fixture.channel().sent().refused == 1);
-  CHECK(asked.fixture.channel().sent().enlargements == 0);
-  CHECK(asked.fixture.channel().registered_bytes() == 2 * 8192);
+  CHECK(asked.fixture.channel().send_ring().phase() == 0);
+  CHECK(asked.fixture.channel().send_ring().counters().refused == 1);
+  CHECK(asked.fixture.channel().send_ring().counters().enlargements == 0);
+  CHECK(asked.fixture.channel().ring_bytes().now == 2 * 8192);
   // event: more than a ring of it, from all of the small ring to all of the large one and round again
   for (std::uint32_t n = 0; n < 5; ++n) {
     const Vector vector({7000 + n, 20}, n);
@@ -390,7 +390,7 @@ TEST_CASE("without memory for the large send ring small slots go into the peer's
     asked.fixture.rounds();
   }
   // Expect: it does not ask again
-  CHECK(asked.fixture.channel().enlarge_sender().request().number == 1);
+  CHECK(asked.fixture.channel().enlargement().sender().request().number == 1);
   CHECK(asked.fixture.upper.failures.empty());
 }
 
@@ -399,9 +399,9 @@ TEST_CASE("of the send rings that are smaller than the peer's the largest there 
   asked.fixture.port.refuses_memory = [](std::size_t bytes) { return bytes == 8192; };
   asked.response();
   CHECK(asked.fixture.port.news() == Log{"free 512", "refuse 8192", "allocate 2048"});
-  CHECK(asked.fixture.channel().send_phase() == 1);
-  CHECK(asked.fixture.channel().sent().refused == 1);
-  CHECK(asked.fixture.channel().sent().enlargements == 1);
+  CHECK(asked.fixture.channel().send_ring().phase() == 1);
+  CHECK(asked.fixture.channel().send_ring().counters().refused == 1);
+  CHECK(asked.fixture.channel().send_ring().counters().enlargements == 1);
   const Vector vector({400, 900});
   CHECK(send(asked.fixture.channel(), vector.all()) == Sent{Status::kOk, 1300});
   Bytes all;
@@ -413,7 +413,7 @@ TEST_CASE("where larger rings have more slots, a send ring may have to go back t
   const PhaseTable table = phases({{128, 8}, {512, 2}, {2048, 8}});
   Asked asked(400, table);
   asked.response();
-  REQUIRE(asked.fixture.channel().send_phase() == 1);
+  REQUIRE(asked.fixture.channel().send_ring().phase() == 1);
   asked.fixture.port.refuses_memory = [](std::size_t bytes) { return bytes > 1024; };
   REQUIRE(asked.fixture.send({1000}) == kNothingSent);
   asked.request = request_in(asked.peer.next().value());
@@ -421,7 +421,7 @@ TEST_CASE("where larger rings have more slots, a send ring may have to go back t
   asked.fixture.port.news();
   asked.response();
   CHECK(asked.fixture.port.news() == Log{"free 1024", "refuse 16384", "refuse 4096", "allocate 1024"});
-  CHECK(asked.fixture.channel().send_phase() == 0);
+  CHECK(asked.fixture.channel().send_ring().phase() == 0);
   const Vector vector({400, 300});
   CHECK(send(asked.fixture.channel(), vector.all()) == Sent{Status::kOk, 700});
   Bytes all;
@@ -435,11 +435,11 @@ TEST_CASE("without memory for a send ring of any size it is tried again, and the
   asked.response();
   CHECK(asked.state() == State::kSwapping);
   CHECK(asked.fixture.send({8}) == kNothingSent);
-  CHECK(asked.fixture.channel().registered_bytes() == 8192);
+  CHECK(asked.fixture.channel().ring_bytes().now == 8192);
   asked.fixture.port.refuses_memory = nullptr;
   asked.fixture.port.now += Connect::kPauseMinUs;
   asked.fixture.rounds(2);
-  CHECK(asked.fixture.channel().send_phase() == 1);
+  CHECK(asked.fixture.channel().send_ring().phase() == 1);
   CHECK(asked.fixture.send({5000}) == Sent{Status::kOk, 5000});
 }
 
@@ -455,7 +455,7 @@ TEST_CASE("without memory for a send ring of any size for good the channel fails
   REQUIRE(asked.fixture.upper.failures.size() == 1);
   CHECK(asked.fixture.upper.failures[0].status == Status::kMemoryError);
   CHECK_THAT(asked.fixture.upper.failures[0].text, Contains("send ring"));
-  CHECK(asked.fixture.channel().registered_bytes() == 0);
+  CHECK(asked.fixture.channel().ring_bytes().now == 0);
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ TEST_CASE("a broken connection is told once, its memory is freed, the other chan
   CHECK_THAT(fixture.upper.failures[0].text, Contains("the peer closed the connection"));
   CHECK(fixture.channel(1).error() == fixture.upper.failures[0].text);
   CHECK(fixture.port.news() == std::vector<std::string>{"close", "free 8192", "free 8192"});
-  CHECK(fixture.channel(1).registered_bytes() == 0);
-  CHECK(fixture.channel(1).registered_bytes_max() == 2 * 8192);
+  CHECK(fixture.channel(1).ring_bytes().now == 0);
+  CHECK(fixture.channel(1).ring_bytes().most == 2 * 8192);
   CHECK_FALSE(fixture.channel(1).connected());
   CHECK(fixture.send({8}, 1) == Sent{Status::kPeerFailed, 0});
   // Expect
@@ -46,7 +46,7 @@ TEST_CASE("a write that fails is a lost peer", "[channel][fail]") {
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
-  CHECK(fixture.channel().registered_bytes() == 0);
+  CHECK(fixture.channel().ring_bytes().now == 0);
   CHECK(fixture.send({8}) == Sent{Status::kPeerFailed, 0});
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a word that cannot be written is a lost peer, too", "[channel][fail]"
     peer.ask({1, 1});
     fixture.rounds(2);
     CHECK(fixture.upper.failures.size() == 1);
-    CHECK(fixture.channel().registered_bytes() == 0);
+    CHECK(fixture.channel().ring_bytes().now == 0);
   }
   SECTION("a repeat word") {
     ContextFixture fixture;
@@ -86,7 +86,7 @@ TEST_CASE("a peer that is lost before its first message may come again: nothing 
   fixture.port.lost(fixture.port.accepted.back(), "gone");
   fixture.rounds(FakeContext::kEventRounds);
   CHECK(fixture.upper.failures.empty());
-  CHECK(fixture.channel().connect_state() == Connect::State::kIdle);
+  CHECK(fixture.channel().connection().state() == Connect::State::kIdle);
   FakePeer& peer = fixture.ask_in(1, 2);
   peer.greet();
   peer.send(pattern(10));
@@ -143,7 +143,7 @@ TEST_CASE("a channel that fails inside of deliver keeps the delivered bytes read
     peer.grant(1000);  // found out by the next send
     CHECK(fixture.send({10}) == Sent{Status::kProtocolError, 0});
     CHECK(fixture.upper.failures.size() == 1);
-    CHECK(fixture.channel().registered_bytes() == 2 * 1024);  // not under the callback that reads it
+    CHECK(fixture.channel().ring_bytes().now == 2 * 1024);  // not under the callback that reads it
   };
   peer.send(pattern(200));
   peer.send(pattern(100));
@@ -151,7 +151,7 @@ TEST_CASE("a channel that fails inside of deliver keeps the delivered bytes read
   // Expect: nothing is delivered after the failure was told
   CHECK(fragments == 1);
   CHECK(fixture.upper.failures.size() == 1);
-  CHECK(fixture.channel().registered_bytes() == 0);
+  CHECK(fixture.channel().ring_bytes().now == 0);
 }
 
 TEST_CASE("the failed callback may send on other channels and look at the failed one", "[channel][fail]") {

@@ -234,7 +234,7 @@ TEST_CASE("in a larger ring a mixed side takes slots both ways", "[channel][mixe
   FakePeer& peer = fixture.accept();
   peer.ask({1, 1});
   fixture.rounds(2);
-  REQUIRE(fixture.channel().receive_phase() == 1);
+  REQUIRE(fixture.channel().receive_ring().phase() == 1);
   peer.follow_ack();
   fixture.place(pattern(5000), kWholeNotified);
   fixture.rounds(4);
@@ -257,7 +257,7 @@ TEST_CASE("mixed arrival works in both directions and all phases, beside any oth
       pair.settle();
       CHECK(pair.side[1 - n % 2].messages().back() == vector.bytes());
     }
-    CHECK(pair.side[0].channel().receive_phase() == 2);
+    CHECK(pair.side[0].channel().receive_ring().phase() == 2);
     unsigned notified = 0;
     unsigned slots = 0;
     for (const FakePort::Write& write : pair.side[1].port.writes) {

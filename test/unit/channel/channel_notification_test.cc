@@ -225,7 +225,7 @@ TEST_CASE("the request for a larger ring, and the slots of that ring, are taken 
   FakePeer& peer = fixture.accept();
   peer.ask({1, 1});
   fixture.rounds(2);
-  CHECK(fixture.channel().receive_phase() == 1);
+  CHECK(fixture.channel().receive_ring().phase() == 1);
   peer.follow_ack();
   const Bytes slot = peer.seal(SlotKind::kPayload, pattern(5000), kWholeNotified);
   peer.place(slot, 0, slot.size());

@@ -18,8 +18,8 @@ TEST_CASE("a channel that was never used has no memory and no connection", "[cha
   fixture.channel(1);
   fixture.rounds(3);
   CHECK(fixture.port.log.empty());
-  CHECK(fixture.channel(1).connect_state() == Connect::State::kIdle);
-  CHECK(fixture.channel(1).registered_bytes() == 0);
+  CHECK(fixture.channel(1).connection().state() == Connect::State::kIdle);
+  CHECK(fixture.channel(1).ring_bytes().now == 0);
 }
 
 TEST_CASE("the first send takes nothing, and registers a small ring each way and a control block", "[channel][E1]") {
@@ -32,8 +32,8 @@ TEST_CASE("the first send takes nothing, and registers a small ring each way and
   fixture.rounds();
   // Expect
   CHECK(fixture.port.news() == Log{"allocate 4096", "allocate 8192", "allocate 8192", "open"});
-  CHECK(fixture.channel().registered_bytes() == 2 * 8192);
-  CHECK(fixture.channel().registered_bytes_max() == 2 * 8192);
+  CHECK(fixture.channel().ring_bytes().now == 2 * 8192);
+  CHECK(fixture.channel().ring_bytes().most == 2 * 8192);
 }
 
 TEST_CASE("rings are there when the connection opens, and the peer is told the channel's own", "[channel][E1]") {
@@ -123,7 +123,7 @@ TEST_CASE("the active side greets, and its data comes behind the Hello", "[chann
   fixture.peer().meet(link->data);
   fixture.port.connected(link, fixture.peer().hello_bytes(1));
   fixture.rounds();
-  CHECK(fixture.channel().connect_state() == Connect::State::kReady);
+  CHECK(fixture.channel().connection().state() == Connect::State::kReady);
   CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
   const auto Hello = fixture.peer().next();
   REQUIRE(Hello);
@@ -144,7 +144,7 @@ TEST_CASE("the passive side writes nothing before it has read the active side's 
   peer.greet();
   fixture.rounds();
   // Expect
-  CHECK(fixture.channel().connect_state() == Connect::State::kReady);
+  CHECK(fixture.channel().connection().state() == Connect::State::kReady);
   CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
   CHECK(peer.next().value().payload.size() == 8);
 }
@@ -203,7 +203,7 @@ TEST_CASE("without memory for the rings the channel fails, clearly, and gives ba
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kMemoryError);
   CHECK_THAT(fixture.upper.failures[0].text, Contains("memory"));
-  CHECK(fixture.channel().registered_bytes() == 0);
+  CHECK(fixture.channel().ring_bytes().now == 0);
   CHECK(fixture.context.core().attempts_out == 0);
 }
 

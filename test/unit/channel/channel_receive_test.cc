@@ -24,7 +24,7 @@ TEST_CASE("slots are delivered in order, each once, from the receive ring", "[ch
   REQUIRE(fragments.size() == 5);
   for (std::uint32_t n = 1; n <= 5; ++n) CHECK(fragments[n - 1].bytes == pattern(n * 10, n));
   CHECK(ring != nullptr);
-  CHECK(fixture.channel().received().messages == 5);
+  CHECK(fixture.channel().receive_ring().counters().messages == 5);
 }
 
 struct Spot {
@@ -182,7 +182,7 @@ TEST_CASE("a slot that breaks the wire's rules fails its channel and delivers no
     CHECK(fixture.upper.failures[0].peer == 1);
     CHECK(fixture.upper.failures[0].status == Status::kProtocolError);
     CHECK_THAT(fixture.upper.failures[0].text, Contains(one.text));
-    CHECK(fixture.channel(1).registered_bytes() == 0);
+    CHECK(fixture.channel(1).ring_bytes().now == 0);
     // Expect: others are unharmed
     other.send(pattern(20));
     fixture.rounds();

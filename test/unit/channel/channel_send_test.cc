@@ -92,8 +92,8 @@ TEST_CASE("MORE leaves the message open, and the call without it ends it", "[cha
   REQUIRE(fixture.send({10}) == Sent{Status::kOk, 10});
   REQUIRE(fixture.send({10}) == Sent{Status::kOk, 10});
   CHECK(drain(peer).marks == Marks{kFirst, 0, kLast, kBoth});
-  CHECK(fixture.channel().sent().messages == 2);
-  CHECK(fixture.channel().sent().messages_fragmented == 1);
+  CHECK(fixture.channel().send_ring().counters().messages == 2);
+  CHECK(fixture.channel().send_ring().counters().messages_fragmented == 1);
 }
 
 TEST_CASE("a message that is taken in part stays open until its rest has come", "[channel][E4]") {

@@ -55,10 +55,10 @@ void check_same(Sender& straight, Sender& other) {
   }
   straight.port.writes.clear();
   other.port.writes.clear();
-  REQUIRE(straight.channel().producer().staged() == other.channel().producer().staged());
-  REQUIRE(straight.channel().producer().posted() == other.channel().producer().posted());
-  REQUIRE(straight.channel().sent().messages == other.channel().sent().messages);
-  REQUIRE(straight.channel().sent().bytes_in_phase == other.channel().sent().bytes_in_phase);
+  REQUIRE(straight.channel().send_ring().producer().staged() == other.channel().send_ring().producer().staged());
+  REQUIRE(straight.channel().send_ring().producer().posted() == other.channel().send_ring().producer().posted());
+  REQUIRE(straight.channel().send_ring().counters().messages == other.channel().send_ring().counters().messages);
+  REQUIRE(straight.channel().send_ring().counters().bytes_in_phase == other.channel().send_ring().counters().bytes_in_phase);
   REQUIRE(straight.context.idle() == other.context.idle());
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("a message that fits one slot is written as by the way for all message
       check_same(straight, other);
     }
   }
-  CHECK(straight.channel().sent().messages > 500);
+  CHECK(straight.channel().send_ring().counters().messages > 500);
 }
 
 TEST_CASE("behind a message that is open or waits, none is sent straight", "[channel][straight]") {

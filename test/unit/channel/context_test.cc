@@ -9,7 +9,7 @@ namespace {
 
 TEST_CASE("a channel is made once per peer, and there is none to oneself or to nobody", "[context]") {
   ContextFixture fixture;
-  CHECK(fixture.context.size() == 4);
+  CHECK(fixture.context.peers().size() == 4);
   CHECK(fixture.context.find(1) == nullptr);
   FakeChannel* one = fixture.context.channel(1);
   REQUIRE(one != nullptr);
@@ -28,7 +28,7 @@ TEST_CASE("what is sent to oneself is delivered by a later round, whole and in o
   ContextFixture fixture;
   for (std::uint32_t n = 1; n <= 3; ++n) {
     const Vector vector({n * 1000, 0, 7}, n);
-    CHECK(fixture.context.send_to_self(vector.all(), false) == n * 1000 + 7);
+    CHECK(fixture.context.loopback().send(vector.all(), false) == n * 1000 + 7);
   }
   CHECK(fixture.upper.fragments.empty());
   CHECK_FALSE(fixture.context.idle());
@@ -43,7 +43,7 @@ TEST_CASE("loopback copies: the memory is the caller's again at once", "[context
   ContextFixture fixture;
   Vector vector({100});
   const Bytes original = vector.bytes();
-  fixture.context.send_to_self(vector.all(), false);
+  fixture.context.loopback().send(vector.all(), false);
   std::fill(vector.bytes().begin(), vector.bytes().end(), std::byte{0});
   fixture.rounds();
   CHECK(fixture.upper.messages[0].at(0) == original);
@@ -51,10 +51,10 @@ TEST_CASE("loopback copies: the memory is the caller's again at once", "[context
 
 TEST_CASE("MORE leaves a message to oneself open", "[context][loopback]") {
   ContextFixture fixture;
-  fixture.context.send_to_self(Vector({3}).all(), true);
-  fixture.context.send_to_self(Vector({4}).all(), true);
-  fixture.context.send_to_self(Vector({5}).all(), false);
-  fixture.context.send_to_self(Vector({6}).all(), false);
+  fixture.context.loopback().send(Vector({3}).all(), true);
+  fixture.context.loopback().send(Vector({4}).all(), true);
+  fixture.context.loopback().send(Vector({5}).all(), false);
+  fixture.context.loopback().send(Vector({6}).all(), false);
   fixture.rounds(4);
   const auto fragments = fixture.upper.take();
   REQUIRE(fragments.size() == 4);
@@ -68,9 +68,9 @@ TEST_CASE("deliver may send to oneself again", "[context][loopback]") {
   ContextFixture fixture;
   unsigned left = 5;
   fixture.upper.on_fragment = [&](const UpperLog::Fragment&) {
-    if (left-- > 0) fixture.context.send_to_self(Vector({8}).all(), false);
+    if (left-- > 0) fixture.context.loopback().send(Vector({8}).all(), false);
   };
-  fixture.context.send_to_self(Vector({8}).all(), false);
+  fixture.context.loopback().send(Vector({8}).all(), false);
   fixture.rounds(10);
   CHECK(fixture.upper.fragments.size() == 6);
   CHECK(fixture.context.idle());
@@ -86,7 +86,7 @@ TEST_CASE("progress says how many things moved, and nothing when nothing did", "
   peer.send(pattern(5));
   CHECK(fixture.context.progress() == 2);
   CHECK(fixture.context.progress() == 0);
-  fixture.context.send_to_self(Vector({1}).all(), false);
+  fixture.context.loopback().send(Vector({1}).all(), false);
   CHECK(fixture.context.progress() == 1);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("connection events are seen within the bound of rounds, and at once wh
   fixture.peer(2).meet(link->data);
   fixture.port.connected(link, fixture.peer(2).hello_bytes(1));
   fixture.rounds(1);
-  CHECK(fixture.channel(2).connect_state() == Connect::State::kReady);
+  CHECK(fixture.channel(2).connection().state() == Connect::State::kReady);
 }
 
 TEST_CASE("a lost channel leaves the poll set, and the one that moves into its place still receives", "[context]") {

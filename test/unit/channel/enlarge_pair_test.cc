@@ -15,12 +15,12 @@ TEST_CASE("one direction grows, the other stays small, and every byte arrives", 
   pair.send_all(0, large);
   pair.settle();
   CHECK(pair.side[1].messages().back() == large.bytes());
-  CHECK(pair.side[0].channel().send_phase() == 1);
-  CHECK(pair.side[0].channel().receive_phase() == 0);
-  CHECK(pair.side[1].channel().receive_phase() == 1);
-  CHECK(pair.side[1].channel().send_phase() == 0);
-  CHECK(pair.side[0].channel().registered_bytes() == 8192 + 131072);
-  CHECK(pair.side[1].channel().registered_bytes() == 8192 + 131072);
+  CHECK(pair.side[0].channel().send_ring().phase() == 1);
+  CHECK(pair.side[0].channel().receive_ring().phase() == 0);
+  CHECK(pair.side[1].channel().receive_ring().phase() == 1);
+  CHECK(pair.side[1].channel().send_ring().phase() == 0);
+  CHECK(pair.side[0].channel().ring_bytes().now == 8192 + 131072);
+  CHECK(pair.side[1].channel().ring_bytes().now == 8192 + 131072);
 }
 
 TEST_CASE("the channel stays large: a second large message asks for nothing", "[channel][pair]") {
@@ -28,8 +28,8 @@ TEST_CASE("the channel stays large: a second large message asks for nothing", "[
   pair.open();
   for (int i = 0; i < 5; ++i) pair.send_all(0, Vector({5000}));
   pair.settle();
-  CHECK(pair.side[0].channel().sent().enlargements == 1);
-  CHECK(pair.side[1].channel().received().enlargements == 1);
+  CHECK(pair.side[0].channel().send_ring().counters().enlargements == 1);
+  CHECK(pair.side[1].channel().receive_ring().counters().enlargements == 1);
   CHECK(pair.side[1].messages().size() == 6);
 }
 
@@ -49,9 +49,9 @@ TEST_CASE("both directions may grow at once", "[channel][pair]") {
     CHECK(pair.side[1].messages().back() == there.bytes());
     CHECK(pair.side[0].messages().back() == back.bytes());
     for (auto& side : pair.side) {
-      CHECK(side.channel().send_phase() == 1);
-      CHECK(side.channel().receive_phase() == 1);
-      CHECK(side.channel().registered_bytes() == 2 * slots * 8192);
+      CHECK(side.channel().send_ring().phase() == 1);
+      CHECK(side.channel().receive_ring().phase() == 1);
+      CHECK(side.channel().ring_bytes().now == 2 * slots * 8192);
     }
   }
 }
@@ -65,15 +65,15 @@ TEST_CASE("three and more phases are gone through by data that grows, in each di
     pair.send_all(0, vector);
     pair.settle();
     CHECK(pair.side[1].messages().back() == vector.bytes());
-    CHECK(pair.side[0].channel().send_phase() == phase);
-    CHECK(pair.side[1].channel().receive_phase() == phase);
-    CHECK(pair.side[1].channel().send_phase() == 0);
-    CHECK(pair.side[0].channel().sent().enlargements == phase);
+    CHECK(pair.side[0].channel().send_ring().phase() == phase);
+    CHECK(pair.side[1].channel().receive_ring().phase() == phase);
+    CHECK(pair.side[1].channel().send_ring().phase() == 0);
+    CHECK(pair.side[0].channel().send_ring().counters().enlargements == phase);
   }
   pair.send_all(1, Vector({1000}));
   pair.settle();
-  CHECK(pair.side[1].channel().send_phase() == 4);
-  CHECK(pair.side[1].channel().sent().enlargements == 1);
+  CHECK(pair.side[1].channel().send_ring().phase() == 4);
+  CHECK(pair.side[1].channel().send_ring().counters().enlargements == 1);
 }
 
 TEST_CASE("a message that is partly sent when its channel has to grow arrives whole", "[channel][pair][E4]") {
@@ -83,7 +83,7 @@ TEST_CASE("a message that is partly sent when its channel has to grow arrives wh
   pair.send_all(0, vector);
   pair.settle();
   CHECK(pair.side[1].messages().back() == vector.bytes());
-  CHECK(pair.side[0].channel().sent().enlargements == 2);
+  CHECK(pair.side[0].channel().send_ring().counters().enlargements == 2);
 }
 
 TEST_CASE("no payload ever travels between the request and the acknowledgement", "[channel][pair][E6][E8]") {
@@ -94,7 +94,7 @@ TEST_CASE("no payload ever travels between the request and the acknowledgement",
   pair.side[0].port.rule = [&](const FakePort::Write& write) -> std::optional<WriteResult> {
     const auto* trailer = reinterpret_cast<const SlotTrailer*>(write.bytes.data() + write.bytes.size() - kTrailerBytes);
     if (write.bytes.size() == 32 && trailer->kind == static_cast<std::uint8_t>(SlotKind::kEnlargeRequest)) asked = true;
-    else if (asked && pair.side[0].channel().send_phase() == 0) ++too_early;
+    else if (asked && pair.side[0].channel().send_ring().phase() == 0) ++too_early;
     return std::nullopt;
   };
   pair.send_all(0, Vector({300, 5000, 300}));
@@ -114,16 +114,16 @@ TEST_CASE("an acknowledgement that is lost is asked for again, and the data arri
   CHECK(send(pair.side[0].channel(), vector.all()) == kNothingSent);
   for (unsigned i = 0; i < 3; ++i) {
     pair.rounds(5);
-    CHECK(pair.side[0].channel().enlarge_sender().repeats() == i);
+    CHECK(pair.side[0].channel().enlargement().sender().repeats() == i);
     pair.side[0].port.now += 32'000'000;
   }
   pair.rounds(5);
   pair.send_all(0, vector);
   pair.settle();
-  CHECK(pair.side[0].channel().enlarge_sender().repeats() == 3);
+  CHECK(pair.side[0].channel().enlargement().sender().repeats() == 3);
   CHECK(pair.side[1].messages().size() == 2);
   CHECK(pair.side[1].messages().back() == vector.bytes());
-  CHECK(pair.side[0].channel().sent().enlargements == 1);
+  CHECK(pair.side[0].channel().send_ring().counters().enlargements == 1);
 }
 
 TEST_CASE("an acknowledgement that comes after it was asked for again is taken, and the second does no harm", "[channel][pair][E8]") {
@@ -139,12 +139,12 @@ TEST_CASE("an acknowledgement that comes after it was asked for again is taken, 
   const auto land = [&](const FakePort::Write& write) { return pair.fabric.place(write.key, write.address, write.bytes); };
   REQUIRE(land(pair.side[1].port.withheld[0]));
   pair.rounds(2);
-  CHECK(pair.side[0].channel().send_phase() == 1);
+  CHECK(pair.side[0].channel().send_ring().phase() == 1);
   REQUIRE(land(pair.side[1].port.withheld[1]));
   pair.send_all(0, Vector({400}));
   pair.send_all(0, Vector({2000}));
   pair.settle();
-  CHECK(pair.side[0].channel().send_phase() == 2);
+  CHECK(pair.side[0].channel().send_ring().phase() == 2);
   CHECK(pair.side[0].upper.failures.empty());
   CHECK(pair.side[1].upper.failures.empty());
 }
@@ -161,15 +161,15 @@ TEST_CASE("a receiver that cannot provide the ring: everything goes in fragments
       INFO(slots << " slots, message " << n);
       CHECK(pair.side[1].messages().back() == vector.bytes());
     }
-    CHECK(pair.side[0].channel().sent().refused == 1);
-    CHECK(pair.side[1].channel().received().refused == 1);
-    CHECK(pair.side[0].channel().send_phase() == 0);
+    CHECK(pair.side[0].channel().send_ring().counters().refused == 1);
+    CHECK(pair.side[1].channel().receive_ring().counters().refused == 1);
+    CHECK(pair.side[0].channel().send_ring().phase() == 0);
     CHECK(pair.side[0].upper.failures.empty());
     // Expect: the other direction may still grow
     pair.side[1].port.refuses_memory = nullptr;
     pair.send_all(1, Vector({5000}));
     pair.settle();
-    CHECK(pair.side[1].channel().send_phase() == 1);
+    CHECK(pair.side[1].channel().send_ring().phase() == 1);
   }
 }
 
@@ -192,16 +192,16 @@ TEST_CASE("a sender that cannot provide the ring: small slots in a large ring, a
       INFO(one.small << " and " << one.large << " slots, message " << n);
       CHECK(pair.side[1].messages().back() == vector.bytes());
     }
-    CHECK(pair.side[0].channel().sent().refused == 1);
-    CHECK(pair.side[1].channel().received().refused == 0);
-    CHECK(pair.side[0].channel().send_phase() == 0);
-    CHECK(pair.side[1].channel().receive_phase() == 1);
+    CHECK(pair.side[0].channel().send_ring().counters().refused == 1);
+    CHECK(pair.side[1].channel().receive_ring().counters().refused == 0);
+    CHECK(pair.side[0].channel().send_ring().phase() == 0);
+    CHECK(pair.side[1].channel().receive_ring().phase() == 1);
     // Expect: the other direction cannot grow either, for this side's receive ring is refused, and goes on
     const Vector back({5000});
     pair.send_all(1, back);
     pair.settle();
     CHECK(pair.side[0].messages().back() == back.bytes());
-    CHECK(pair.side[1].channel().send_phase() == 0);
+    CHECK(pair.side[1].channel().send_ring().phase() == 0);
     for (auto& side : pair.side) CHECK(side.upper.failures.empty());
   }
 }
@@ -267,7 +267,7 @@ class Exchange {
     const Bytes& message = last(at);
     return Bytes(message.begin() + 1, message.end());
   }
-  std::uint8_t phase(std::uint32_t from) { return pair.side[from].channel().send_phase(); }
+  std::uint8_t phase(std::uint32_t from) { return pair.side[from].channel().send_ring().phase(); }
   ContextPair pair;
 
  private:

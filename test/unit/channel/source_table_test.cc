@@ -84,16 +84,24 @@ TEST_CASE("sources do not move each other, and what is removed is empty", "[sour
   for (std::uint32_t n = 0; n < 200; ++n) CHECK((table.find(names[n], n % 7) != nullptr) == (n % 7 != 3));
 }
 
-TEST_CASE("an source is done when it is released, answered and read", "[sources]") {
+TEST_CASE("a source is done when it is released and nobody uses it", "[sources]") {
   Source<FakePort> source;
   CHECK_FALSE(source.done());
   source.released = true;
   CHECK(source.done());
-  source.responses = 1;
+  SourceRef<FakePort> response(source);
   CHECK_FALSE(source.done());
-  source.responses = 0;
-  source.writes = 1;
+  {
+    const SourceRef<FakePort> write(*response);
+    CHECK(source.uses == 2);
+  }
+  SourceRef<FakePort> moved = std::move(response);
+  CHECK_FALSE(static_cast<bool>(response));
+  CHECK(source.uses == 1);
   CHECK_FALSE(source.done());
+  CHECK(&moved.end() == &source);
+  CHECK_FALSE(static_cast<bool>(moved));
+  CHECK(source.done());
 }
 
 TEST_CASE("what is shared is found by every peer", "[sources][R1]") {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The part of the C boundary on the path of every message, together with the channels over libfabric, so that the compiler
+// inlines one into the other. No exception passes it.
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <span>
+
+#include "c_objects.h"
+#include "channel/bodies.h"
+
+namespace bufenlarge {
+
+BUFENLARGE_INSTANTIATE_CHANNELS(FabricPort);
+
+}  // namespace bufenlarge
+
+using bufenlarge::channel_of;
+using bufenlarge::loopback_of;
+using bufenlarge::SendTarget;
+using bufenlarge::target_of;
+using bufenlarge::translate;
+
+extern "C" {
+
+unsigned bufenlarge_context_progress(bufenlarge_context_t* context) {
+  try {
+    return context->context.progress();
+  } catch (const std::bad_alloc&) {
+    context->fail(BUFENLARGE_ERR_MEMORY, "memory is exhausted");
+  } catch (const std::exception& error) {
+    context->fail(BUFENLARGE_ERR_FABRIC, error.what());
+  }
+  return 0;
+}
+
+bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t* handle, const struct iovec* iov, int iov_count,
+                                            unsigned flags, size_t* bytes_sent_p) {
+  try {
+    const std::span<const iovec> vector(iov, static_cast<std::size_t>(iov_count));
+    const bool more = (flags & BUFENLARGE_MORE) != 0;
+    SendTarget& target = target_of(handle);
+    if (target.is_loopback) [[unlikely]] {
+      *bytes_sent_p = loopback_of(target).send(vector, more);
+      return BUFENLARGE_OK;
+    }
+    if ((flags & BUFENLARGE_FENCE) != 0) return translate(channel_of(target).send_fenced(vector, *bytes_sent_p));
+    const bool corked = (flags & BUFENLARGE_CORK) != 0;
+    return translate(channel_of(target).send(vector, more, *bytes_sent_p, corked));
+  } catch (const std::exception&) {
+    *bytes_sent_p = 0;
+    return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
+void bufenlarge_channel_flush(bufenlarge_channel_t* handle) {
+  SendTarget& target = target_of(handle);
+  if (target.is_loopback) return;
+  try {
+    channel_of(target).post_staged();
+  } catch (const std::exception& error) {
+    channel_of(target).fail(bufenlarge::Status::kMemoryError, error.what());
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "channel/channel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "protocol/vector_plan.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+Channel<PortT>::Channel(Core& core, std::uint32_t peer, const void* address)
+    : SendTarget{core.upper.user, false},
+      link_(core, peer, *this),
+      receive_ring_(link_),
+      send_ring_(link_, receive_ring_.consumer()),
+      enlargement_(link_, send_ring_, receive_ring_),
+      connection_(link_, send_ring_, receive_ring_, address) {}
+
+template <class PortT>
+Channel<PortT>::Channel(Core& core, std::uint32_t peer, const OtherJobPeer& other_job)
+    : SendTarget{core.upper.user, false},
+      link_(core, peer, *this),
+      receive_ring_(link_),
+      send_ring_(link_, receive_ring_.consumer()),
+      enlargement_(link_, send_ring_, receive_ring_),
+      connection_(link_, send_ring_, receive_ring_, other_job) {}
+
+// The endpoint is closed before the memory goes that its writes read.
+template <class PortT>
+Channel<PortT>::~Channel() {
+  link_.close();
+  rendezvous_.reset();
+  receive_ring_.drop();
+  send_ring_.drop();
+}
+
+// ---- orders of the upper layer
+
+template <class PortT>
+Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_t& sent, bool corked) {
+  sent = 0;
+  if (!send_ring_.open()) [[unlikely]] return not_open();
+  if (!more && !corked && send_ring_.send_single_slot(vector, sent)) [[likely]] return Status::kOk;
+  const ChannelSettings& settings = core().settings;
+  const VectorPlan plan =
+      plan_vector(vector, settings.phases, send_ring_.phase(), enlargement_.limit(), settings.vector_mode);
+  if (plan.phase != send_ring_.phase()) [[unlikely]] {
+    enlargement_.begin(plan.phase);
+    return failed() ? failure() : Status::kAgain;
+  }
+  send_ring_.stage(vector.first(plan.elements), !more && plan.elements == vector.size(), sent);
+  if (!corked)
+    send_ring_.flush();
+  else if (!send_ring_.all_posted())
+    link_.want_service();
+  if (failed()) [[unlikely]] return failure();
+  return sent != 0 ? Status::kOk : Status::kAgain;
+}
+
+template <class PortT>
+Status Channel<PortT>::not_open() {
+  if (failed()) return failure();
+  if (!link_.ready()) connection_.want();
+  return Status::kAgain;
+}
+
+template <class PortT>
+void Channel<PortT>::post_staged() {
+  if (connected()) send_ring_.flush();
+}
+
+// On a fabric that reorders, only a completion at the peer shows that data written before it is placed: a notification.
+template <class PortT>
+Status Channel<PortT>::send_fenced(std::span<const iovec> vector, std::size_t& sent) {
+  sent = 0;
+  if (!link_.ready()) return not_open();
+  if ((rendezvous_ && !rendezvous_->one_sided.all_posted()) || send_ring_.room() == 0)
+    return failed() ? failure() : Status::kAgain;
+  const std::uint64_t before = send_ring_.notify_all();
+  const Status status = send(vector, false, sent);
+  send_ring_.restore_notify(before, sent != 0);
+  return status;
+}
+
+template <class PortT>
+Rendezvous<PortT>& Channel<PortT>::rendezvous() {
+  if (!rendezvous_) rendezvous_ = std::make_unique<Rendezvous<Port>>(link_, send_ring_, enlargement_);
+  return *rendezvous_;
+}
+
+template <class PortT>
+Status Channel<PortT>::advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& source) {
+  if (failed()) return failure();
+  (void)rendezvous();  // which ends the source when the channel fails
+  source = core().sources.add(segments, cookie, peer());
+  return source != 0 ? Status::kOk : Status::kMemoryError;
+}
+
+template <class PortT>
+Status Channel<PortT>::read(const ReadOrder& order) {
+  if (failed()) return failure();
+  rendezvous().reader.order(order);
+  link_.want_service();
+  if (!link_.ready()) (void)not_open();
+  return Status::kOk;
+}
+
+template <class PortT>
+Status Channel<PortT>::write(const WriteOrder& order) {
+  if (failed()) return failure();
+  if (!rendezvous().one_sided.order(order)) return Status::kAgain;
+  if (!link_.ready()) (void)not_open();
+  return Status::kOk;
+}
+
+// ---- arrival
+
+template <class PortT>
+unsigned Channel<PortT>::receive() {
+  unsigned taken = 0;
+  if (!connected()) return taken;
+  // One ring full at most: a fast peer may not keep the others waiting.
+  RingConsumer& consumer = receive_ring_.consumer();
+  for (std::uint32_t budget = consumer.slots(); budget > 0 && !failed(); --budget) {
+    const std::byte* slot = receive_ring_.next_slot();
+    SlotTrailer trailer;
+    const SlotState state = receive_ring_.look(slot, trailer);
+    if (state == SlotState::kEmpty) break;
+    ++taken;
+    if (state == SlotState::kInvalid || consumer.credit_used_up() || !send_ring_.grant_low(trailer.grant)) {
+      fail(Status::kProtocolError, "the peer wrote a slot that breaks the wire protocol");
+      break;
+    }
+    receive_ring_.take_notification(trailer);
+    connection_.on_slot();
+    enlargement_.on_slot();
+    if (!take_slot(slot, trailer)) break;
+  }
+  if (taken != 0 && !failed()) {
+    receive_ring_.watch_next_slot();
+    receive_ring_.maybe_grant();
+  }
+  return taken;
+}
+
+// Returns false when the ring was exchanged: what follows lies in the new one, which is empty.
+template <class PortT>
+inline bool Channel<PortT>::take_slot(const std::byte* slot, const SlotTrailer& trailer) {
+  const std::byte* at = slot + payload_offset(receive_ring_.stride(), trailer.bytes);
+  const std::span<const std::byte> payload(at, trailer.bytes);
+  RingConsumer& consumer = receive_ring_.consumer();
+  switch (static_cast<SlotKind>(trailer.kind)) {
+    case SlotKind::kPayload:
+      receive_ring_.deliver(at, trailer);
+      break;
+    case SlotKind::kHello:
+      break;
+    case SlotKind::kReadRequest:
+      rendezvous().responder.on_request(payload);
+      break;
+    case SlotKind::kReadFragment:
+      rendezvous().reader.on_fragment(payload, (trailer.marks & kMarkLast) != 0);
+      break;
+    case SlotKind::kEnlargeRequest:
+      take_enlarge_request(payload);
+      return false;
+  }
+  consumer.consume();
+  return true;
+}
+
+template <class PortT>
+void Channel<PortT>::take_enlarge_request(std::span<const std::byte> payload) {
+  EnlargeRequest request{};
+  std::memcpy(&request, payload.data(), std::min(sizeof request, payload.size()));
+  receive_ring_.consumer().consume();
+  enlargement_.on_request(request);
+}
+
+// ---- events
+
+template <class PortT>
+void Channel<PortT>::on_data_written() {
+  if (!failed()) rendezvous_->on_data_written();
+}
+
+template <class PortT>
+void Channel<PortT>::on_connected(std::span<const std::byte> data) {
+  if (failed() || !connection_.check_reply(data)) return;
+  receive_ring_.watch();
+  if (rendezvous_) link_.want_service();
+  if (connection_.on_connected() && service(core().port.now_us())) link_.want_service();
+}
+
+template <class PortT>
+void Channel<PortT>::on_rejected(std::span<const std::byte> data) {
+  if (!failed()) connection_.on_rejected(data);
+}
+
+template <class PortT>
+void Channel<PortT>::on_lost(std::string_view why) {
+  if (failed() || link_.lost()) return;
+  if (connected())
+    link_.lose(why);
+  else
+    connection_.on_lost(why);
+}
+
+// ---- rounds
+
+template <class PortT>
+bool Channel<PortT>::service(std::uint64_t now_us) {
+  if (failed()) release();
+  // Notifications and ends of responses from before the loss are in the completion queue.
+  const bool has_completions = has_notifications(core().port.arrival()) || rendezvous_ != nullptr;
+  if (link_.lost() && (!has_completions || core().port_drained)) lose();
+  if (!connected()) return failed() && !released_;
+  connection_.serve_hello();
+  send_ring_.flush();
+  enlargement_.service(now_us);
+  if (!failed() && receive_ring_.grant_due()) receive_ring_.maybe_grant();
+  const bool rendezvous_due = !failed() && rendezvous_ && rendezvous_->service();
+  if (failed()) return true;
+  return rendezvous_due || link_.lost() || connection_.hello_due() || !send_ring_.all_posted() ||
+         enlargement_.pending() || receive_ring_.grant_due();
+}
+
+template <class PortT>
+bool Channel<PortT>::idle() const {
+  return !connected() || (send_ring_.all_posted() && send_ring_.all_complete() && !connection_.hello_due() &&
+                          !enlargement_.words_due() && !receive_ring_.grant_due() &&
+                          (!rendezvous_ || rendezvous_->idle()));
+}
+
+// What the peer wrote before it went lies in the ring: an established connection ends only when that has been read.
+template <class PortT>
+void Channel<PortT>::lose() {
+  while (receive() != 0) continue;
+  if (!failed()) connection_.on_link_lost();
+}
+
+template <class PortT>
+void Channel<PortT>::release() {
+  if (released_) return;
+  released_ = true;
+  connection_.close();
+  if (rendezvous_) rendezvous_->end(failure());  // nothing reads or writes the user's memory any more
+  receive_ring_.unwatch();
+  send_ring_.drop();
+  receive_ring_.drop();
+  link_.give_back_control();
+}
+
+}  // namespace bufenlarge

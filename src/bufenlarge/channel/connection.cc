@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "channel/connection.h"
+
+#include <utility>
+
+#include "protocol/handshake.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+Connection<PortT>::Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring,
+                              const void* address)
+    : link_(link),
+      send_ring_(send_ring),
+      receive_ring_(receive_ring),
+      connect_(link.core().rank, link.peer(), link.core().settings.connect_timeout_us),
+      address_(address) {}
+
+// Of two that call each other at once, the one with the lower job id and rank wins.
+template <class PortT>
+Connection<PortT>::Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring,
+                              const OtherJobPeer& peer)
+    : Connection(link, send_ring, receive_ring, nullptr) {
+  const auto& core = link.core();
+  const bool wins = std::pair(core.job_id, core.rank) < std::pair(peer.job_id, peer.rank);
+  connect_ = Connect(wins ? 0 : 1, wins ? 1 : 0, core.settings.connect_timeout_us);
+  other_job_ = &peer;
+}
+
+template <class PortT>
+void Connection<PortT>::want_time() {
+  link_.core().timed.add(link_.channel(), time_listed_);
+}
+
+template <class PortT>
+void Connection<PortT>::want() {
+  connect_.want(link_.port().now_us());
+  if (connect_.timed()) want_time();
+}
+
+template <class PortT>
+bool Connection<PortT>::tick(std::uint64_t now_us) {
+  auto& core = link_.core();
+  act(connect_.tick(now_us, core.attempts_out < core.kAttemptsMax), "");
+  return !link_.failed() && connect_.timed();
+}
+
+template <class PortT>
+void Connection<PortT>::close() {
+  if (std::exchange(attempt_counted_, false)) --link_.core().attempts_out;
+  link_.close();
+}
+
+// After each event of the machine.
+template <class PortT>
+void Connection<PortT>::update_link() {
+  using State = typename PeerLink<Port>::State;
+  link_.set_state(connect_.ready() ? State::kReady : connect_.established() ? State::kConnected : State::kClosed);
+}
+
+template <class PortT>
+void Connection<PortT>::act(Connect::Action action, std::string_view why, Status if_it_fails) {
+  update_link();
+  switch (action) {
+    case Connect::Action::kOpen:
+      open();
+      return;
+    case Connect::Action::kSendHello:
+      hello_due_ = true;
+      return;
+    case Connect::Action::kClose:
+      close();
+      if (connect_.timed()) want_time();
+      return;
+    case Connect::Action::kFail:
+      give_up(why, if_it_fails);
+      return;
+    case Connect::Action::kNone:
+    case Connect::Action::kAccept:
+    case Connect::Action::kReplace:
+    case Connect::Action::kReject:
+      return;
+  }
+}
+
+template <class PortT>
+void Connection<PortT>::give_up(std::string_view why, Status status) {
+  if (status != Status::kTimedOut) {
+    link_.fail(status, why);
+    return;
+  }
+  link_.fail(status, "no connection after " + std::to_string(connect_.attempt()) + " attempts in " +
+                         std::to_string(link_.core().settings.connect_timeout_us / 1000) +
+                         " ms; the last one: " + std::string(why));
+}
+
+// ---- memory and Hello
+
+// An attempt before this one may have used it.
+template <class PortT>
+bool Connection<PortT>::prepare_memory() {
+  const Phase& first = link_.core().settings.phases.at(0);
+  if (!link_.take_control()) return false;
+  if (send_ring_.has_ring() && receive_ring_.has_ring())
+    receive_ring_.clear();
+  else if (!send_ring_.provision(first) || !receive_ring_.provision(first))
+    return false;
+  send_ring_.start(0, first.slots, 0, 0);
+  receive_ring_.start(0, 0);
+  receive_ring_.forget_notifications();
+  return true;
+}
+
+template <class PortT>
+std::uint64_t Connection<PortT>::called_key() const {
+  return other_job_ != nullptr ? other_job_->job_key : link_.core().expected.job_key;
+}
+
+template <class PortT>
+Hello Connection<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) const {
+  const auto& core = link_.core();
+  const HelloExpectation& own = core.expected;
+  Hello hello{};
+  hello.magic = kHelloMagic;
+  hello.version = kWireVersion;
+  const Arrival arrival = core.port.arrival();
+  const bool checks = arrival == Arrival::kChecked || arrival == Arrival::kMixed;
+  hello.flags = static_cast<std::uint8_t>((checks ? kHelloVerifiesSlots : 0) |
+                                          (has_notifications(arrival) ? kHelloWantsNotifications : 0));
+  hello.rank = core.rank;
+  hello.job_key = job_key;
+  hello.ring_address = receive_ring_.region().remote_address();
+  hello.ring_key = receive_ring_.region().remote_key();
+  hello.control_address = link_.inbox_address();
+  hello.control_key = link_.inbox_key();
+  hello.slot_bytes = own.slot_bytes;
+  hello.slots = own.slots;
+  hello.attempt = attempt;
+  hello.geometry = own.geometry;
+  if (other_job_ != nullptr) {
+    hello.flags |= kHelloOtherJob;
+    hello.slot_bytes = core.job_id;
+    hello.slots = 0;
+  }
+  return hello;
+}
+
+template <class PortT>
+void Connection<PortT>::adopt(const Hello& hello) {
+  send_ring_.aim_at(hello.ring_address, hello.ring_key, link_.core().settings.phases.at(0).stride());
+  send_ring_.set_peer_wants((hello.flags & kHelloVerifiesSlots) != 0, (hello.flags & kHelloWantsNotifications) != 0);
+  link_.aim_words(hello.control_address, hello.control_key);
+}
+
+template <class PortT>
+void Connection<PortT>::serve_hello() {
+  if (!hello_due_ || send_ring_.room() == 0) return;
+  hello_due_ = false;
+  send_ring_.stage_slot(SlotKind::kHello, 0, 0);
+}
+
+// ---- active side
+
+// With the reason, where the port can tell it.
+template <class PortT>
+std::string Connection<PortT>::no_endpoint() const {
+  if constexpr (requires { link_.port().last_error(); })
+    return "no endpoint could be opened: " + link_.port().last_error();
+  return "no endpoint could be opened";
+}
+
+template <class PortT>
+void Connection<PortT>::open() {
+  ++link_.core().attempts_out;
+  attempt_counted_ = true;
+  if (!prepare_memory()) {
+    link_.fail(Status::kMemoryError, link_.no_memory("the rings of a new connection"));
+    return;
+  }
+  if (other_job_ != nullptr && !other_job_->named()) {
+    on_lost("its address is not known");
+    return;
+  }
+  const HelloBytes hello = encode_hello(own_hello(connect_.attempt(), called_key()));
+  const void* address = other_job_ != nullptr ? other_job_->address.data() : address_;
+  if (!link_.open(address, std::span<const std::byte>(hello))) on_lost(no_endpoint());
+}
+
+// Says what is wrong with the Hello that answers the own one; empty when nothing is.
+template <class PortT>
+std::string Connection<PortT>::wrong_reply(std::span<const std::byte> data, Hello& hello) const {
+  HelloExpectation expected = link_.core().expected;
+  expected.job_key = called_key();
+  const HelloVerdict verdict = check_hello(data, expected);
+  if (!verdict.hello) return verdict.text;
+  hello = *verdict.hello;
+  const bool is_other_job = (hello.flags & kHelloOtherJob) != 0;
+  const bool right = other_job_ != nullptr
+                         ? is_other_job && hello.slot_bytes == other_job_->job_id && hello.rank == other_job_->rank
+                         : !is_other_job && hello.rank == link_.peer();
+  return right && hello.attempt == connect_.attempt() ? "" : "another process answered";
+}
+
+template <class PortT>
+bool Connection<PortT>::check_reply(std::span<const std::byte> data) {
+  if (connect_.state() != Connect::State::kConnecting) return true;  // the passive side has checked the request
+  Hello hello{};
+  if (const std::string wrong = wrong_reply(data, hello); !wrong.empty()) {
+    link_.fail(Status::kProtocolError, wrong);
+    return false;
+  }
+  adopt(hello);
+  --link_.core().attempts_out;
+  attempt_counted_ = false;
+  return true;
+}
+
+template <class PortT>
+bool Connection<PortT>::on_connected() {
+  act(connect_.on_connected(), "");
+  return hello_due_;
+}
+
+template <class PortT>
+void Connection<PortT>::on_rejected(std::span<const std::byte> data) {
+  const auto& core = link_.core();
+  const auto reject = decode_reject(data);
+  if (!reject && data.empty()) {  // refused below this layer: nobody listens, or not yet
+    on_lost("the connection was refused");
+    return;
+  }
+  const RejectReason reason = reject ? static_cast<RejectReason>(reject->reason) : RejectReason::kUnauthorized;
+  const std::string why = reject ? describe_reject(*reject, core.expected)
+                                 : std::string("the peer does not take this process for one of its job");
+  const Connect::Action action = connect_.on_rejected(reason, core.port.now_us(), link_.core().random());
+  update_link();
+  if (action == Connect::Action::kFail && reason != RejectReason::kStale)
+    link_.fail(Status::kProtocolError, why);
+  else
+    act(action, why);
+}
+
+template <class PortT>
+void Connection<PortT>::on_lost(std::string_view why) {
+  act(connect_.on_lost(link_.port().now_us(), link_.core().random()), why);
+}
+
+template <class PortT>
+void Connection<PortT>::on_link_lost() {
+  act(connect_.on_lost(link_.port().now_us(), link_.core().random()), link_.loss(), Status::kPeerFailed);
+}
+
+// ---- passive side
+
+template <class PortT>
+void Connection<PortT>::on_request(typename Port::Request& request, const Hello& hello) {
+  auto& core = link_.core();
+  const std::uint32_t crossings = connect_.crossings();
+  const Connect::Action action = link_.failed() ? Connect::Action::kReject : connect_.on_request(hello.attempt);
+  core.crossings += connect_.crossings() - crossings;
+  if (action == Connect::Action::kReject) {
+    const RejectReason reason = link_.failed() ? RejectReason::kStale : connect_.reject_reason();
+    const Reject reject = make_reject(reason, core.expected, hello.attempt);
+    core.port.reject(request, std::as_bytes(std::span(&reject, 1)));
+    return;
+  }
+  update_link();
+  if (action == Connect::Action::kReplace) close();
+  if (!prepare_memory()) {
+    core.port.reject(request, {});
+    link_.fail(Status::kMemoryError, link_.no_memory("the rings of a new connection"));
+    return;
+  }
+  adopt(hello);
+  const HelloBytes own = encode_hello(own_hello(hello.attempt, core.expected.job_key));
+  if (!link_.accept(request, std::span<const std::byte>(own))) on_lost("the connection could not be accepted");
+}
+
+template <class PortT>
+void Connection<PortT>::on_first_slot() {
+  connect_.on_first_message();
+  update_link();
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Connecting: the machine of protocol/connect.h with its endpoint, its Hello and its first rings.
+//
+// Who may call it: Channel, with the events of the port and of the clock. It is the only part that opens and closes the
+// endpoint and sets the link's state.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "channel/other_job_peers.h"
+#include "channel/peer_link.h"
+#include "channel/receive_ring.h"
+#include "channel/send_ring.h"
+#include "protocol/connect.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+class Connection {
+ public:
+  using Port = PortT;
+
+  // `address`: endpoint address of a peer of the own job; it stays where it is.
+  Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring, const void* address);
+  // To a peer of another job, which stays where it is, too.
+  Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring, const OtherJobPeer& peer);
+
+  // The upper layer has something to send.
+  void want();
+  // Gives the connection its time. True while it waits for more of it.
+  [[nodiscard]] bool tick(std::uint64_t now_us);
+  // Ends the endpoint and what it counts for.
+  void close();
+
+  // ---- events
+  // The connection stands; `data` is the Hello of a peer that accepted. False when the channel has failed by it.
+  [[nodiscard]] bool check_reply(std::span<const std::byte> data);
+  // After check_reply(). True when service() has to send the Hello slot now.
+  [[nodiscard]] bool on_connected();
+  void on_rejected(std::span<const std::byte> data);
+  // An attempt failed.
+  void on_lost(std::string_view why);
+  // An established connection is lost, and everything that came before is read.
+  void on_link_lost();
+  // A checked request of this peer. Answers it.
+  void on_request(typename Port::Request& request, const Hello& hello);
+  // The first slot of the active side arrived.
+  void on_slot() {
+    if (connect_.state() == Connect::State::kSilent) [[unlikely]] on_first_slot();
+  }
+
+  // Stages the Hello slot if it is due and has room.
+  void serve_hello();
+  [[nodiscard]] bool hello_due() const { return hello_due_; }
+  [[nodiscard]] Connect::State state() const { return connect_.state(); }
+
+ private:
+  [[nodiscard]] bool prepare_memory();
+  [[nodiscard]] Hello own_hello(std::uint16_t attempt, std::uint64_t job_key) const;
+  [[nodiscard]] std::uint64_t called_key() const;
+  [[nodiscard]] std::string wrong_reply(std::span<const std::byte> data, Hello& hello) const;
+  void adopt(const Hello& hello);
+  void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
+  void give_up(std::string_view why, Status status);
+  void open();
+  [[nodiscard]] std::string no_endpoint() const;
+  void on_first_slot();
+  void update_link();
+  void want_time();
+
+  PeerLink<Port>& link_;
+  SendRing<Port>& send_ring_;
+  ReceiveRing<Port>& receive_ring_;
+  Connect connect_;
+  const void* address_;                     // of a peer of the own job
+  const OtherJobPeer* other_job_ = nullptr;  // else
+  bool attempt_counted_ = false;            // in Core::attempts_out
+  bool hello_due_ = false;
+  bool time_listed_ = false;
+};
+
+}  // namespace bufenlarge

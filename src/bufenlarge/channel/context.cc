@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "channel/context.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace bufenlarge {
+
+namespace detail {
+
+inline HelloExpectation expectation(const ChannelSettings& settings, std::uint32_t size, std::uint64_t job_key) {
+  const Phase& first = settings.phases.at(0);
+  return {job_key, size, first.slot_bytes, static_cast<std::uint16_t>(first.slots), geometry_hash(settings.phases)};
+}
+
+}  // namespace detail
+
+template <class PortT>
+Context<PortT>::Context(Port& port, const ChannelSettings& settings, std::uint32_t rank, std::uint32_t size,
+                        std::uint64_t job_key, const UpperLayer& upper)
+    : core_(port, settings, detail::expectation(settings, size, job_key), rank, upper),
+      peers_(core_, size),
+      loopback_(core_) {
+  core_.random_state = job_key + rank;
+}
+
+template <class PortT>
+SendTarget* Context<PortT>::target(std::uint32_t peer) {
+  if (peer == core_.rank) return &loopback_;
+  return peers_.channel(peer);
+}
+
+template <class PortT>
+bool Context<PortT>::idle() const {
+  for (std::size_t i = 0; i < core_.rings.size(); ++i)
+    if (!core_.rings[i].channel->idle()) return false;
+  return loopback_.idle();
+}
+
+// ---- a round
+
+template <class PortT>
+unsigned Context<PortT>::progress() {
+  unsigned moved = 0;
+  if (core_.port.arrival() == Arrival::kInOrder) {
+    moved = poll_port();
+    moved += look_at_rings();
+  } else {
+    moved = look_at_rings();
+    if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
+  }
+  if (++round_ % kEventRounds == 0 || core_.attempts_out != 0) moved += core_.port.poll_events(*this);
+  if (!core_.notified.empty()) moved += serve_notified();
+  if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]] serve_lists();
+  if (!loopback_.idle()) [[unlikely]] moved += loopback_.progress();
+  return moved;
+}
+
+template <class PortT>
+inline unsigned Context<PortT>::poll_port() {
+  rounds_unpolled_ = 0;
+  const unsigned polled = core_.port.poll(*this);
+  core_.port_drained = polled == 0;
+  return polled;
+}
+
+template <class PortT>
+inline unsigned Context<PortT>::look_at_rings() {
+  unsigned moved = 0;
+  for (std::size_t i = 0; i < core_.rings.size(); ++i) {
+    if (core_.rings[i].arrived()) moved += core_.rings[i].channel->receive();
+  }
+  return moved;
+}
+
+template <class PortT>
+unsigned Context<PortT>::serve_notified() {
+  unsigned moved = 0;
+  core_.notified.serve([&moved](Channel& channel) {
+    moved += channel.receive();
+    return channel.notified();
+  });
+  return moved;
+}
+
+template <class PortT>
+void Context<PortT>::serve_lists() {
+  const std::uint64_t now_us = core_.port.now_us();
+  core_.timed.serve([now_us](Channel& channel) { return channel.tick(now_us); });
+  core_.pending.serve([now_us](Channel& channel) { return channel.service(now_us); });
+}
+
+// ---- events
+
+// A late response may refer to a request whose channel has failed.
+template <class PortT>
+void Context<PortT>::on_read_done(void* user, std::uint32_t sequence) {
+  auto* const channel = static_cast<Channel*>(user);  // nullptr where the port cannot tell
+  auto* const request = core_.reads.find(sequence);
+  if (request != nullptr && (channel == nullptr || channel->peer() == request->reader->peer()))
+    request->reader->on_read_done(*request);
+  else if (channel != nullptr)
+    channel->fail(Status::kProtocolError, "the peer answered a read request that was not made");
+}
+
+template <class PortT>
+void Context<PortT>::on_request(typename Port::Request& request, std::span<const std::byte> data) {
+  HelloVerdict verdict = check_hello(data, core_.expected);
+  if (verdict.hello) {
+    if (Channel* peer = peers_.caller(*verdict.hello)) {
+      peer->on_request(request, *verdict.hello);
+      return;
+    }
+    verdict.reason = RejectReason::kUnauthorized;  // it claims to be this very process
+  }
+  refuse(request, verdict, data);
+}
+
+// An unauthorized caller is told nothing. The channel of a process of the job that cannot be talked to fails, so that this
+// side's error names both values, too.
+template <class PortT>
+void Context<PortT>::refuse(typename Port::Request& request, const HelloVerdict& verdict,
+                            std::span<const std::byte> data) {
+  ++refused_;
+  const Reject reject = make_reject(verdict.reason, core_.expected, 0);
+  const bool authorized = verdict.reason != RejectReason::kUnauthorized;
+  core_.port.reject(request, std::as_bytes(std::span(&reject, authorized ? 1u : 0u)));
+  std::uint8_t flags = 0;
+  if (authorized) std::memcpy(&flags, data.data() + offsetof(Hello, flags), sizeof flags);
+  if (!authorized || (flags & kHelloOtherJob) != 0) return;
+  std::uint32_t rank = 0;
+  std::memcpy(&rank, data.data() + offsetof(Hello, rank), sizeof rank);
+  if (Channel* peer = channel(rank)) peer->fail(Status::kProtocolError, verdict.text);
+}
+
+}  // namespace bufenlarge

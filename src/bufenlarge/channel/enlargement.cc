@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "channel/enlargement.h"
+
+#include <atomic>
+#include <cstring>
+#include <span>
+
+#include "protocol/connect.h"
+#include "protocol/words.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+Enlargement<PortT>::Enlargement(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring)
+    : link_(link),
+      send_ring_(send_ring),
+      receive_ring_(receive_ring),
+      sender_(link.core().settings.ack_timeout_us),
+      limit_(link.core().settings.enlargement ? link.core().settings.phases.last() : std::uint8_t{0}) {}
+
+template <class PortT>
+void Enlargement<PortT>::service(std::uint64_t now_us) {
+  if (sender_.state() == EnlargeSender::State::kRequestDue) serve_request();
+  if (sender_.waiting()) serve_acknowledgement(now_us);
+  if (sender_.state() == EnlargeSender::State::kSwapping) exchange_send_ring(now_us);
+  if (!link_.failed() && receiver_.acked()) serve_repeat_word();
+  if (!link_.failed() && ack_due_) post_acknowledgement();
+  if (!link_.failed() && repeat_due_)
+    repeat_due_ = !link_.post_word(offsetof(ControlInbox, repeat), sizeof(RepeatWord));
+}
+
+// ---- sending direction
+
+template <class PortT>
+void Enlargement<PortT>::begin(std::uint8_t phase) {
+  sender_.need(phase);
+  send_ring_.pause();
+  serve_request();
+  if (!link_.failed()) link_.want_service();
+}
+
+template <class PortT>
+bool Enlargement<PortT>::grow_to_limit() {
+  if (!send_ring_.open() || send_ring_.phase() >= limit_) return false;
+  begin(limit_);
+  return true;
+}
+
+// The request is the last slot of its ring: nothing is staged after it before the exchange.
+template <class PortT>
+void Enlargement<PortT>::serve_request() {
+  if (send_ring_.room() == 0) return;
+  // The acknowledgement of an earlier request may still be there.
+  std::memset(&link_.inbox().ack, 0, sizeof(EnlargeAck));
+  const EnlargeRequest request = sender_.request();
+  send_ring_.stage_control(SlotKind::kEnlargeRequest, std::as_bytes(std::span(&request, 1)));
+  sender_.requested(send_ring_.producer().staged(), link_.port().now_us());
+  send_ring_.flush();
+}
+
+template <class PortT>
+void Enlargement<PortT>::serve_acknowledgement(std::uint64_t now_us) {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  EnlargeAck seen;
+  std::memcpy(&seen, &link_.inbox().ack, sizeof seen);
+  switch (sender_.poll(seen, link_.core().settings.phases, now_us)) {
+    case EnlargeSender::Verdict::kNothing:
+      return;
+    case EnlargeSender::Verdict::kAccepted:
+      provision_retry_us_ = now_us;
+      provision_give_up_us_ = now_us + link_.core().settings.connect_timeout_us;
+      return;
+    case EnlargeSender::Verdict::kRepeat:
+      std::memset(&link_.inbox().ack, 0, sizeof(EnlargeAck));
+      link_.outbox().repeat = make_repeat(sender_.request());
+      repeat_due_ = true;
+      return;
+  }
+}
+
+template <class PortT>
+void Enlargement<PortT>::exchange_send_ring(std::uint64_t now_us) {
+  // The device may read the staging memory for a retransmission until its writes are complete.
+  if (!send_ring_.all_complete() || now_us < provision_retry_us_) return;
+  const EnlargeAck& ack = sender_.ack();
+  const std::uint8_t present = send_ring_.phase();
+  const std::optional<std::uint8_t> phase = provision_send_ring(ack);
+  if (!phase) {
+    provision_retry_us_ = now_us + Connect::kPauseMinUs;
+    if (now_us >= provision_give_up_us_) link_.fail(Status::kMemoryError, link_.no_memory("a send ring of any size"));
+    return;
+  }
+  send_ring_.aim_at(ack.ring_address, ack.ring_key, slot_stride(ack.slot_bytes));
+  send_ring_.start(ack.base, ack.slots, *phase, ack.epoch);
+  DirectionCounters& counters = send_ring_.counters();
+  if (*phase > present) ++counters.enlargements;
+  if (*phase < sender_.request().phase) {
+    // What one side has no memory for goes in smaller fragments.
+    limit_ = *phase;
+    ++counters.refused;
+  }
+  sender_.swapped();
+  send_ring_.resume();
+}
+
+// Memory for as many slots as the peer's ring has, of the largest phase that can be had: slots that are smaller than the
+// peer's end where the peer's end (docs/wire-protocol.md, section 4.1). Returns its phase; nothing when not even the
+// smallest can be had now.
+template <class PortT>
+std::optional<std::uint8_t> Enlargement<PortT>::provision_send_ring(const EnlargeAck& ack) {
+  for (int phase = ack.phase; phase >= 0; --phase) {
+    Phase geometry = link_.core().settings.phases.at(static_cast<std::uint8_t>(phase));
+    geometry.slots = ack.slots;
+    if (send_ring_.provision(geometry)) return static_cast<std::uint8_t>(phase);
+  }
+  return std::nullopt;
+}
+
+// ---- receiving direction
+
+template <class PortT>
+void Enlargement<PortT>::on_request(EnlargeRequest request) {
+  if (!receiver_.on_request(request, receive_ring_.phase(), link_.core().settings.phases)) {
+    link_.fail(Status::kProtocolError, "the peer asked for an enlargement that is not possible");
+    return;
+  }
+  const std::optional<AckStatus> status = provision_receive_ring(static_cast<std::uint8_t>(request.phase));
+  if (status)
+    acknowledge(*status);
+  else
+    link_.fail(Status::kMemoryError, link_.no_memory("a receive ring"));
+}
+
+// A ring of the phase that is wanted, else one of the present phase; nothing when neither can be had.
+template <class PortT>
+std::optional<AckStatus> Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
+  const PhaseTable& phases = link_.core().settings.phases;
+  const std::uint8_t present = receive_ring_.phase();
+  const bool provisioned = receive_ring_.provision(phases.at(wanted));
+  if (!provisioned && !receive_ring_.provision(phases.at(present))) return std::nullopt;
+  ++(provisioned ? receive_ring_.counters().enlargements : receive_ring_.counters().refused);
+  receive_ring_.next_epoch();
+  receive_ring_.start(receive_ring_.consumer().consumed(), provisioned ? wanted : present);
+  return provisioned ? AckStatus::kProvisioned : AckStatus::kRefused;
+}
+
+template <class PortT>
+void Enlargement<PortT>::acknowledge(AckStatus status) {
+  const Phase& geometry = link_.core().settings.phases.at(receive_ring_.phase());
+  EnlargeAck ack{};
+  ack.ring_address = receive_ring_.region().remote_address();
+  ack.ring_key = receive_ring_.region().remote_key();
+  ack.base = receive_ring_.consumer().consumed();
+  ack.slot_bytes = geometry.slot_bytes;
+  ack.slots = geometry.slots;
+  ack.phase = receive_ring_.phase();
+  ack.status = static_cast<std::uint8_t>(status);
+  ack.epoch = receive_ring_.epoch();
+  receiver_.swapped(seal_ack(ack, receiver_.request().number));
+  post_acknowledgement();
+  if (!link_.failed()) link_.want_service();  // for the acknowledgement, and for repeat words until it is confirmed
+}
+
+template <class PortT>
+void Enlargement<PortT>::post_acknowledgement() {
+  link_.outbox().ack = receiver_.ack();
+  ack_due_ = !link_.post_word(offsetof(ControlInbox, ack), sizeof(EnlargeAck));
+}
+
+template <class PortT>
+void Enlargement<PortT>::serve_repeat_word() {
+  RepeatWord& word = link_.inbox().repeat;
+  const auto request = read_repeat(word);
+  if (!request || !receiver_.on_repeat(*request)) return;
+  std::memset(&word, 0, sizeof word);
+  ack_due_ = true;
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Enlargement of both directions of one channel: the two machines of protocol/enlarge_sender.h and
+// protocol/enlarge_receiver.h get their clocks, their words and their memory.
+//
+// Who may call it: Channel, which begins the enlargement of a message that does not fit and serves what waits;
+// RendezvousResponder, which grows before it responds through the ring.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "channel/peer_link.h"
+#include "channel/receive_ring.h"
+#include "channel/send_ring.h"
+#include "protocol/enlarge_receiver.h"
+#include "protocol/enlarge_sender.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+class Enlargement {
+ public:
+  using Port = PortT;
+
+  Enlargement(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring);
+
+  // ---- sending direction
+  // Asks the peer for a ring of this phase; nothing else is staged until it is in use.
+  void begin(std::uint8_t phase);
+  // Begins to grow as far as the direction may. False when it need not or cannot.
+  [[nodiscard]] bool grow_to_limit();
+  // The highest phase the sending direction may ask for.
+  [[nodiscard]] std::uint8_t limit() const { return limit_; }
+
+  // ---- receiving direction
+  // The request was the last slot of its ring. Exchanges the ring, or fails the channel.
+  void on_request(EnlargeRequest request);
+  // A slot of the new ring has arrived.
+  void on_slot() {
+    if (receiver_.acked()) receiver_.confirmed();
+  }
+
+  // Does what waits; service() of the channel calls it while connected.
+  void service(std::uint64_t now_us);
+  [[nodiscard]] bool pending() const { return !sender_.steady() || receiver_.acked() || words_due(); }
+  [[nodiscard]] bool words_due() const { return ack_due_ || repeat_due_; }
+
+  [[nodiscard]] const EnlargeSender& sender() const { return sender_; }
+
+ private:
+  void serve_request();
+  void serve_acknowledgement(std::uint64_t now_us);
+  void exchange_send_ring(std::uint64_t now_us);
+  [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
+  [[nodiscard]] std::optional<AckStatus> provision_receive_ring(std::uint8_t wanted);
+  void acknowledge(AckStatus status);
+  void post_acknowledgement();
+  void serve_repeat_word();
+
+  PeerLink<Port>& link_;
+  SendRing<Port>& send_ring_;
+  ReceiveRing<Port>& receive_ring_;
+  EnlargeSender sender_;
+  EnlargeReceiver receiver_;
+  std::uint64_t provision_retry_us_ = 0;    // when memory for a send ring is asked for again
+  std::uint64_t provision_give_up_us_ = 0;  // from when on the channel fails without
+  std::uint8_t limit_;
+  bool ack_due_ = false;
+  bool repeat_due_ = false;
+};
+
+}  // namespace bufenlarge

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "channel/peer_link.h"
+
+#include <cstring>
+#include <utility>
+
+#include "check.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+bool PeerLink<PortT>::open(const void* address, std::span<const std::byte> hello) {
+  endpoint_ = core_.port.open(address, hello, &channel_);
+  return static_cast<bool>(endpoint_);
+}
+
+template <class PortT>
+bool PeerLink<PortT>::accept(typename Port::Request& request, std::span<const std::byte> hello) {
+  endpoint_ = core_.port.accept(request, hello, &channel_);
+  return static_cast<bool>(endpoint_);
+}
+
+template <class PortT>
+void PeerLink<PortT>::close() {
+  lost_ = false;
+  endpoint_ = typename Port::Link();
+}
+
+template <class PortT>
+inline WriteResult PeerLink<PortT>::write(const RdmaWrite<Region>& write) {
+  const WriteResult result = core_.port.write(endpoint_, write);
+  if (result == WriteResult::kFailed) [[unlikely]] lose("a write failed");
+  return result;
+}
+
+template <class PortT>
+bool PeerLink<PortT>::take_control() {
+  if (control_.block == nullptr)
+    control_ = core_.control.take();
+  else
+    std::memset(control_.block, 0, sizeof *control_.block);
+  return has_control();
+}
+
+template <class PortT>
+void PeerLink<PortT>::give_back_control() {
+  core_.control.give_back(std::exchange(control_, {}));
+}
+
+template <class PortT>
+bool PeerLink<PortT>::post_word(std::uint64_t offset, std::size_t bytes) {
+  const auto* from = reinterpret_cast<const std::byte*>(&control_.block->outbox) + offset;
+  const WriteResult result =
+      write({*control_.region, from, bytes, words_to_.address + offset, words_to_.key, WriteUse::kWord});
+  BUFENLARGE_CHECK(result != WriteResult::kPosted || offset == offsetof(ControlInbox, ack));
+  return result != WriteResult::kAgain;
+}
+
+template <class PortT>
+void PeerLink<PortT>::fail(Status status, std::string_view text) {
+  if (failed()) return;
+  state_ = State::kFailed;
+  failure_ = status;
+  error_ = text;
+  want_service();
+  core_.upper.failed(core_.upper.user, peer_, status, error_.c_str());
+}
+
+template <class PortT>
+void PeerLink<PortT>::lose(std::string_view why) {
+  if (failed() || lost_) return;
+  lost_ = true;
+  core_.port_drained = false;  // only a look at the completion queue after the loss counts
+  loss_ = why;
+  want_service();
+}
+
+template <class PortT>
+bool PeerLink<PortT>::provision(RingMemory<Region>& ring, const Phase& geometry) {
+  drop(ring);
+  Region region = core_.port.allocate(geometry.ring_bytes());
+  if (region.bytes() == 0) return false;
+  ring = RingMemory<Region>(std::move(region), geometry);
+  ring_bytes_.add(ring.registered_bytes());
+  return true;
+}
+
+template <class PortT>
+void PeerLink<PortT>::drop(RingMemory<Region>& ring) {
+  ring_bytes_.remove(ring.registered_bytes());
+  ring = RingMemory<Region>();
+}
+
+template <class PortT>
+std::string PeerLink<PortT>::no_memory(std::string_view what) const {
+  const std::string text = "no memory could be registered for " + std::string(what);
+  if constexpr (requires { core_.port.memory_error(); }) return text + ": " + core_.port.memory_error();
+  return text;
+}
+
+}  // namespace bufenlarge

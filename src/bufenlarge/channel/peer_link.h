@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// What all parts of a channel stand on: the endpoint to the peer, the control block, and the channel's failure.
+//
+// Who may call it: every part of the channel, and the channel. Connection alone opens and closes the endpoint and sets
+// the state.
+//
+//  state        meaning
+//  -----------  -----------------------------------------------------------------------------------
+//  kClosed      no connection, or one is being made
+//  kConnected   the peer's writes arrive; on iWARP the passive side may not write before the active one has
+//  kReady       both sides may write
+//  kFailed      the channel is of no more use
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "channel/core.h"
+#include "channel/port.h"
+#include "channel/ring_memory.h"
+#include "channel/stats.h"
+#include "status.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+class PeerLink {
+ public:
+  using Port = PortT;
+  using Region = typename Port::Region;
+  using Core = bufenlarge::Core<Port>;
+  enum class State : std::uint8_t { kClosed, kConnected, kReady, kFailed };
+
+  PeerLink(Core& core, std::uint32_t peer, Channel<Port>& channel) : core_(core), channel_(channel), peer_(peer) {}
+  PeerLink(const PeerLink&) = delete;
+  PeerLink& operator=(const PeerLink&) = delete;
+
+  [[nodiscard]] Core& core() const { return core_; }
+  [[nodiscard]] Port& port() const { return core_.port; }
+  [[nodiscard]] std::uint32_t peer() const { return peer_; }
+  [[nodiscard]] Channel<Port>& channel() const { return channel_; }
+  [[nodiscard]] const UpperLayer& upper() const { return core_.upper; }
+
+  // ---- state
+  [[nodiscard]] bool connected() const { return state_ == State::kConnected || state_ == State::kReady; }
+  [[nodiscard]] bool ready() const { return state_ == State::kReady; }
+  [[nodiscard]] bool failed() const { return state_ == State::kFailed; }
+  void set_state(State state) {
+    if (!failed()) state_ = state;
+  }
+
+  // ---- endpoint
+  // Both return false when there is no endpoint then.
+  [[nodiscard]] bool open(const void* address, std::span<const std::byte> hello);
+  [[nodiscard]] bool accept(typename Port::Request& request, std::span<const std::byte> hello);
+  // Ends the endpoint's completions and events.
+  void close();
+  // Posts a write. kFailed, once, means that the connection is lost: lose() has noted it.
+  [[nodiscard]] WriteResult write(const RdmaWrite<Region>& write);
+
+  // ---- control block
+  // Takes one if there is none, else clears it. False when no memory could be registered.
+  [[nodiscard]] bool take_control();
+  void give_back_control();
+  [[nodiscard]] bool has_control() const { return control_.block != nullptr; }
+  [[nodiscard]] ControlInbox& inbox() const { return control_.block->inbox; }
+  [[nodiscard]] ControlInbox& outbox() const { return control_.block->outbox; }
+  [[nodiscard]] std::uint64_t inbox_address() const { return control_.inbox_address(); }
+  [[nodiscard]] std::uint32_t inbox_key() const { return control_.region->remote_key(); }
+  // The peer's inbox, where post_word() writes.
+  void aim_words(std::uint64_t address, std::uint32_t key) { words_to_ = {address, key}; }
+  // Writes a part of the outbox into the same place of the peer's inbox. The port copies words, so they may change at
+  // once; an acknowledgement stays as it is until the peer has used it. False: to be tried again.
+  [[nodiscard]] bool post_word(std::uint64_t offset, std::size_t bytes);
+
+  // ---- failure
+  // The channel is of no more use. Tells the upper layer, once; service() releases the memory in the next round, so that
+  // no slot vanishes under a callback that reads it.
+  void fail(Status status, std::string_view text);
+  // The connection is lost. What the peer wrote before is in the ring: it is read first (Channel::service).
+  void lose(std::string_view why);
+  [[nodiscard]] bool lost() const { return lost_; }
+  [[nodiscard]] const std::string& loss() const { return loss_; }
+  [[nodiscard]] Status failure() const { return failure_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
+  // An error text; with what the port knows of its memory, where it knows.
+  [[nodiscard]] std::string no_memory(std::string_view what) const;
+
+  // Puts the channel on the pending list: service() has something to do.
+  void want_service() { core_.pending.add(channel_, pending_listed_); }
+
+  // ---- memory of the rings
+  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be registered.
+  [[nodiscard]] bool provision(RingMemory<Region>& ring, const Phase& geometry);
+  void drop(RingMemory<Region>& ring);
+  [[nodiscard]] const RingBytes& ring_bytes() const { return ring_bytes_; }
+
+ private:
+  struct Target {
+    std::uint64_t address = 0;
+    std::uint32_t key = 0;
+  };
+
+  Core& core_;
+  Channel<Port>& channel_;
+  typename Port::Link endpoint_;
+  typename ControlSlab<Port>::Handle control_;
+  Target words_to_;
+  RingBytes ring_bytes_;
+  std::string error_;
+  std::string loss_;
+  std::uint32_t peer_;
+  Status failure_ = Status::kOk;
+  State state_ = State::kClosed;
+  bool lost_ = false;
+  bool pending_listed_ = false;
+};
+
+}  // namespace bufenlarge

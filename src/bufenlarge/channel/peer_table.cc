@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "channel/peer_table.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+typename PeerTable<PortT>::Channel* PeerTable<PortT>::channel(std::uint32_t peer) {
+  if (peer >= channels_.size() || peer == core_.rank || addresses_.empty()) return nullptr;
+  auto& channel = channels_[peer];
+  if (!channel)
+    channel = peer < own_size_ ? std::make_unique<Channel>(core_, peer, address(peer))
+                               : std::make_unique<Channel>(core_, peer, other_job(peer));
+  return channel.get();
+}
+
+template <class PortT>
+std::uint32_t PeerTable<PortT>::number_of(std::uint32_t job_id, std::uint32_t rank) {
+  const std::size_t place = other_jobs_.place(job_id, rank);
+  if (own_size_ + place >= channels_.size()) channels_.resize(own_size_ + place + 1);
+  return static_cast<std::uint32_t>(own_size_ + place);
+}
+
+template <class PortT>
+std::optional<std::uint32_t> PeerTable<PortT>::add(std::uint64_t job_key, std::uint32_t rank,
+                                                   std::span<const std::byte> address) {
+  if (job_key == core_.expected.job_key) return rank < own_size_ ? std::optional(rank) : std::nullopt;
+  const std::uint32_t job_id = job_id_of(job_key);
+  if (job_id == core_.job_id) return std::nullopt;
+  const std::uint32_t number = number_of(job_id, rank);
+  return other_jobs_.set_name(number - own_size_, job_key, address) ? std::optional(number) : std::nullopt;
+}
+
+template <class PortT>
+typename PeerTable<PortT>::Channel* PeerTable<PortT>::caller(const Hello& hello) {
+  if ((hello.flags & kHelloOtherJob) == 0) return hello.rank < own_size_ ? channel(hello.rank) : nullptr;
+  const std::uint32_t job_id = hello.slot_bytes;
+  return job_id != core_.job_id ? channel(number_of(job_id, hello.rank)) : nullptr;
+}
+
+}  // namespace bufenlarge

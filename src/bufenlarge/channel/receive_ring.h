@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The receiving half of a channel: the ring the peer writes, which slot comes next, and the credit the peer is owed.
+//
+// Who may call it: Channel, which takes the slots; Enlargement to exchange the ring; Connection to start it. SendRing reads
+// and reports the consumer's position.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "channel/peer_link.h"
+#include "channel/ring_memory.h"
+#include "channel/stats.h"
+#include "protocol/ring_consumer.h"
+#include "protocol/slot.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+class ReceiveRing {
+ public:
+  using Port = PortT;
+  using Region = typename Port::Region;
+
+  explicit ReceiveRing(PeerLink<Port>& link) : link_(link) {}
+
+  // ---- life
+  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be registered.
+  [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
+  void drop() { link_.drop(ring_); }
+  void clear();
+  // Begins with an empty ring: `base` is the position of slot 0.
+  void start(std::uint64_t base, std::uint8_t phase);
+  void forget_notifications() { notifications_ = 0; }
+  // The context looks for slots from now on, until unwatch().
+  void watch();
+  void unwatch();
+
+  // ---- arrival
+  // The next slot, in order, and whether it is there as this side learns of it.
+  [[nodiscard]] const std::byte* next_slot() const { return ring_.slot(consumer_.index()); }
+  [[nodiscard]] SlotState look(const std::byte* slot, SlotTrailer& trailer) const;
+  // The slot is being taken: one of the writes notified ends with it.
+  void take_notification(const SlotTrailer& trailer) {
+    if (notifications_ != 0 && (trailer.marks & kMarkNotified) != 0) --notifications_;
+  }
+  // A completion says that a write, and all before it, is placed.
+  void on_notification();
+  [[nodiscard]] bool notified() const { return notifications_ != 0; }
+  // Hands a fragment of a message to the upper layer.
+  void deliver(const std::byte* payload, const SlotTrailer& trailer);
+  void watch_next_slot();
+
+  // ---- credit
+  // Writes a grant if the peer is owed one, or if one could not be written before.
+  void maybe_grant();
+  [[nodiscard]] bool grant_due() const { return grant_due_; }
+
+  [[nodiscard]] bool has_ring() const { return static_cast<bool>(ring_); }
+  [[nodiscard]] const Region& region() const { return ring_.region(); }
+  [[nodiscard]] std::uint32_t stride() const { return ring_.stride(); }
+  [[nodiscard]] std::uint8_t phase() const { return phase_; }
+  [[nodiscard]] std::uint16_t epoch() const { return epoch_; }
+  void next_epoch() { ++epoch_; }
+  [[nodiscard]] RingConsumer& consumer() { return consumer_; }
+  [[nodiscard]] const RingConsumer& consumer() const { return consumer_; }
+  [[nodiscard]] DirectionCounters& counters() { return counters_; }
+  [[nodiscard]] const DirectionCounters& counters() const { return counters_; }
+  void set_poll_index(std::size_t index) { poll_index_ = index; }
+
+ private:
+  static constexpr std::size_t kNotWatched = SIZE_MAX;
+
+  PeerLink<Port>& link_;
+  RingMemory<Region> ring_;
+  RingConsumer consumer_;
+  DirectionCounters counters_;
+  std::size_t poll_index_ = kNotWatched;
+  std::uint32_t notifications_ = 0;  // writes whose last slot is not read yet
+  std::uint16_t epoch_ = 0;
+  std::uint8_t phase_ = 0;
+  bool message_open_ = false;  // its first slot was delivered, its last was not
+  bool grant_due_ = false;
+  bool notified_listed_ = false;
+};
+
+}  // namespace bufenlarge

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include "channel/send_ring.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "protocol/words.h"
+
+namespace bufenlarge {
+
+// Slots that follow each other in the ring go out as one write when the unused bytes between them cost less than another
+// write would: on tcp a write costs about as much as copying a few kilobytes
+// (docs/decisions/0006-neighbouring-slots-in-one-write.md).
+inline constexpr std::uint32_t kGapBytesMax = 4096;
+// A write is no longer than this, half of a large ring at the defaults, so that the receiver starts reading while the
+// sender fills the rest.
+inline constexpr std::uint32_t kRunBytesMax = 64 * 1024;
+
+// ---- life
+
+template <class PortT>
+void SendRing<PortT>::start(std::uint64_t base, std::uint32_t slots, std::uint8_t phase, std::uint16_t epoch) {
+  producer_.start(base, slots);
+  in_flight_.clear();
+  phase_ = phase;
+  epoch_ = epoch;
+}
+
+template <class PortT>
+void SendRing<PortT>::aim_at(std::uint64_t ring_address, std::uint32_t ring_key, std::uint32_t stride) {
+  target_.stride = stride;
+  target_.address = ring_address + (stride - ring_.stride());
+  target_.key = ring_key;
+}
+
+template <class PortT>
+void SendRing<PortT>::set_peer_wants(bool checks, bool notifications) {
+  target_.wants_checks = checks;
+  target_.wants_notifications = notifications;
+}
+
+// ---- messages
+
+template <class PortT>
+inline bool SendRing<PortT>::send_single_slot(std::span<const iovec> vector, std::size_t& sent) {
+  std::size_t bytes = 0;
+  for (const iovec& element : vector) bytes += element.iov_len;
+  if (bytes == 0 || bytes > geometry().threshold_bytes || message_open_ || !producer_.all_posted() ||
+      in_flight_.full() || room() == 0)
+    return false;
+  sent = bytes;
+  const auto slot_bytes = static_cast<std::uint32_t>(bytes);
+  const std::uint32_t index = producer_.stage_index();
+  const std::uint32_t begin = payload_offset(ring_.stride(), slot_bytes);
+  std::byte* to = ring_.slot(index) + begin;
+  for (const iovec& element : vector) {
+    std::memcpy(to, element.iov_base, element.iov_len);
+    to += element.iov_len;
+  }
+  counters_.count(phase_, slot_bytes, true, true);
+  stage_slot(SlotKind::kPayload, slot_bytes, kMarksOfMessage);
+  if (!write_run(index, begin, 1)) link_.want_service();
+  return true;
+}
+
+template <class PortT>
+inline std::uint32_t SendRing<PortT>::room() {
+  if (producer_.room() == 0) {
+    const auto consumed = read_grant(link_.inbox().grant);
+    if (consumed && !producer_.grant(*consumed))
+      link_.fail(Status::kProtocolError, "the peer granted slots that were never written");
+  }
+  return link_.failed() ? 0 : producer_.room();
+}
+
+// The first slot takes what full ones leave over: payload ends where the slot does, so the slots of one write then have no
+// unused bytes between them.
+template <class PortT>
+void SendRing<PortT>::stage(std::span<const iovec> elements, bool ends, std::size_t& sent) {
+  std::size_t left = 0;
+  for (const iovec& element : elements) left += element.iov_len;
+  const iovec* element = elements.data();
+  std::size_t offset = 0;
+  const std::uint32_t stride = ring_.stride();
+  std::uint32_t unposted = 0;
+  while (left != 0 && room() != 0) {
+    const std::size_t over = left % ring_.capacity();
+    const auto bytes = static_cast<std::uint32_t>(over != 0 ? over : ring_.capacity());
+    std::byte* to = ring_.slot(producer_.stage_index()) + payload_offset(stride, bytes);
+    for (std::uint32_t filled = 0; filled < bytes;) {
+      const std::size_t part = std::min<std::size_t>(element->iov_len - offset, bytes - filled);
+      std::memcpy(to + filled, static_cast<const std::byte*>(element->iov_base) + offset, part);
+      filled += static_cast<std::uint32_t>(part);
+      offset += part;
+      if (offset == element->iov_len) ++element, offset = 0;
+    }
+    left -= bytes;
+    sent += bytes;
+    const bool last = ends && left == 0;
+    const auto marks = static_cast<std::uint8_t>((message_open_ ? 0 : kMarkFirst) | (last ? kMarkLast : 0));
+    counters_.count(phase_, bytes, !message_open_, last);
+    message_open_ = !last;
+    stage_slot(SlotKind::kPayload, bytes, marks);
+    unposted += stride;
+    if (unposted >= kRunBytesMax) flush(), unposted = 0;
+  }
+}
+
+template <class PortT>
+std::uint64_t SendRing<PortT>::notify_all() {
+  return std::exchange(notify_before_, ~std::uint64_t{0});
+}
+
+template <class PortT>
+void SendRing<PortT>::restore_notify(std::uint64_t before, bool sent) {
+  notify_before_ = sent ? producer_.staged() : before;
+}
+
+// ---- slots
+
+template <class PortT>
+inline void SendRing<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks) {
+  const SlotFill fill{producer_.stage_commit(), bytes, static_cast<std::uint32_t>(consumer_.consumed()),
+                      epoch_,           kind,  marks,
+                      target_.wants_checks && (!target_.wants_notifications || bytes <= kCheckedBytesMax)};
+  seal_slot(ring_.slot(producer_.stage_index()), ring_.stride(), fill);
+  producer_.stage_one();
+  consumer_.report();
+}
+
+template <class PortT>
+std::byte* SendRing<PortT>::begin_control(std::uint32_t bytes) {
+  return ring_.slot(producer_.stage_index()) + payload_offset(ring_.stride(), bytes);
+}
+
+template <class PortT>
+void SendRing<PortT>::stage_control(SlotKind kind, std::span<const std::byte> payload) {
+  const auto bytes = static_cast<std::uint32_t>(payload.size());
+  std::memcpy(begin_control(bytes), payload.data(), bytes);
+  stage_slot(kind, bytes, 0);
+}
+
+// ---- writes
+
+template <class PortT>
+void SendRing<PortT>::flush() {
+  while (!producer_.all_posted() && !link_.failed()) {
+    if (!post_run()) {
+      link_.want_service();
+      return;
+    }
+  }
+}
+
+// How many of the staged slots, which lie next to each other, go in the next write.
+template <class PortT>
+std::uint32_t SendRing<PortT>::run_length() const {
+  const std::uint32_t stride = ring_.stride();
+  const std::uint32_t first = producer_.post_index();
+  const auto used_from = [&](std::uint32_t index) {
+    return payload_offset(stride, trailer_of(ring_.slot(index), stride)->bytes);
+  };
+  if (stride != target_.stride) return 1;  // next to each other here, but not there
+  const auto staged = static_cast<std::uint32_t>(producer_.staged() - producer_.posted());
+  const std::uint32_t most = std::min(staged, producer_.slots() - first);
+  const std::uint32_t begin = used_from(first);
+  std::uint32_t count = 1;
+  while (count < most && (count + 1) * stride - begin <= std::max(kRunBytesMax, stride) &&
+         used_from(first + count) <= kGapBytesMax) {
+    ++count;
+  }
+  return count;
+}
+
+// In mixed mode, slots that carry no check are notified, and slots that come after writes of data.
+template <class PortT>
+bool SendRing<PortT>::needs_notification(std::uint32_t first, std::uint32_t count) const {
+  bool large = !target_.wants_checks || producer_.posted() < notify_before_;
+  for (std::uint32_t i = 0; !large && i < count; ++i)
+    large = trailer_of(ring_.slot(first + i), ring_.stride())->bytes > kCheckedBytesMax;
+  return large;
+}
+
+// The receiver counts one notification less when it reads the marked slot, whose check does not hold any more. A run that
+// could not be posted before may be longer now, so the marks before its last slot are taken back.
+template <class PortT>
+void SendRing<PortT>::mark_notified(std::uint32_t first, std::uint32_t count) {
+  for (std::uint32_t i = 0; i + 1 < count; ++i) trailer_of(ring_.slot(first + i), ring_.stride())->marks &= kMarksOfMessage;
+  SlotTrailer* last = trailer_of(ring_.slot(first + count - 1), ring_.stride());
+  last->marks |= kMarkNotified;
+  last->check = 0;
+}
+
+// Posts one write of the next slots. Returns false when it has to be tried again.
+template <class PortT>
+bool SendRing<PortT>::post_run() {
+  if (in_flight_.full()) return false;
+  const std::uint32_t stride = ring_.stride();
+  const std::uint32_t first = producer_.post_index();
+  const std::uint32_t begin = payload_offset(stride, trailer_of(ring_.slot(first), stride)->bytes);
+  return write_run(first, begin, run_length());
+}
+
+// Writes `count` slots from `first` on, of which the first is used from `begin` on.
+template <class PortT>
+inline bool SendRing<PortT>::write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count) {
+  const std::uint32_t stride = ring_.stride();
+  const bool notified = target_.wants_notifications && needs_notification(first, count);
+  if (notified) mark_notified(first, count);
+  const bool last = producer_.staged() - producer_.posted() == count;
+  const WriteUse use = notified ? WriteUse::kNotifiedSlots : last ? WriteUse::kSlots : WriteUse::kMoreSlots;
+  const std::uint64_t to = target_.address + std::uint64_t{first} * target_.stride + begin;
+  switch (link_.write({ring_.region(), ring_.slot(first) + begin, std::size_t{count} * stride - begin, to, target_.key, use})) {
+    case WriteResult::kCopied:
+      producer_.post(count);
+      if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());
+      return true;
+    case WriteResult::kPosted:
+      producer_.post(count);
+      in_flight_.posted(producer_.posted());
+      return true;
+    case WriteResult::kHeld:  // ports hold data only
+    case WriteResult::kAgain:
+    case WriteResult::kFailed:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// The sending half of a channel: the staging ring, which slots of it are filled and which are written, and the peer's ring
+// they go to.
+//
+// Who may call it: Channel for messages, Enlargement to stage its request and to exchange the ring, RendezvousReader and
+// RendezvousResponder to stage requests and fragments, Connection to start it. Slots go out in the order of staging.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <span>
+
+#include "channel/in_flight.h"
+#include "channel/peer_link.h"
+#include "channel/ring_memory.h"
+#include "channel/stats.h"
+#include "protocol/ring_consumer.h"
+#include "protocol/ring_producer.h"
+#include "protocol/slot.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+class SendRing {
+ public:
+  using Port = PortT;
+  using Region = typename Port::Region;
+
+  // `consumer`: of the channel's receive ring; each slot carries its grant.
+  SendRing(PeerLink<Port>& link, RingConsumer& consumer) : link_(link), consumer_(consumer) {}
+
+  // ---- life
+  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be registered.
+  [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
+  void drop() { link_.drop(ring_); }
+  // Begins with an empty ring: `base` is the position of slot 0.
+  void start(std::uint64_t base, std::uint32_t slots, std::uint8_t phase, std::uint16_t epoch);
+  // The peer's ring. The own slots are as long as the peer's, or shorter.
+  void aim_at(std::uint64_t ring_address, std::uint32_t ring_key, std::uint32_t stride);
+  void set_peer_wants(bool checks, bool notifications);
+
+  // Nothing but the request is staged while the direction grows.
+  void pause() { paused_ = true; }
+  void resume() { paused_ = false; }
+  // Whether messages may be sent, as far as there is room.
+  [[nodiscard]] bool open() const { return link_.ready() && !paused_; }
+
+  // ---- messages
+  // The common case: takes a whole message that fits one slot, with nothing staged before it. Writes what the steps for
+  // any message write. Returns false, with nothing done, when it is not that case.
+  [[nodiscard]] bool send_single_slot(std::span<const iovec> vector, std::size_t& sent);
+  // Copies the elements, one after the other, into as many slots as there is room for, and adds the bytes to `sent`.
+  // `ends`: the last of them ends the message.
+  void stage(std::span<const iovec> elements, bool ends, std::size_t& sent);
+  // Writes what is staged, as far as possible; the rest goes with service().
+  void flush();
+  // The next slots of this message are notified; returns what was so before, for restore().
+  [[nodiscard]] std::uint64_t notify_all();
+  void restore_notify(std::uint64_t before, bool sent);
+
+  // ---- slots that are no part of a message
+  [[nodiscard]] bool may_stage() { return open() && room() != 0; }
+  // Where the payload of the next slot, of so many bytes, belongs.
+  [[nodiscard]] std::byte* begin_control(std::uint32_t bytes);
+  // Seals the next slot, whose payload is in place.
+  void stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks);
+  // Both steps at once.
+  void stage_control(SlotKind kind, std::span<const std::byte> payload);
+
+  // Free slots. Reads the peer's grant where there are none.
+  [[nodiscard]] std::uint32_t room();
+  // The oldest write in flight is complete.
+  void on_written() { producer_.complete(in_flight_.completed()); }
+  // The same for a grant that came with a slot. False when the peer grants what was never posted.
+  [[nodiscard]] bool grant_low(std::uint32_t consumed_low) { return producer_.grant_low(consumed_low); }
+
+  [[nodiscard]] bool has_ring() const { return static_cast<bool>(ring_); }
+  [[nodiscard]] bool all_posted() const { return producer_.all_posted(); }
+  [[nodiscard]] bool all_complete() const { return in_flight_.empty(); }
+  [[nodiscard]] std::uint32_t capacity() const { return ring_.capacity(); }
+  [[nodiscard]] std::uint8_t phase() const { return phase_; }
+  [[nodiscard]] const Phase& geometry() const { return link_.core().settings.phases.at(phase_); }
+  [[nodiscard]] const RingProducer& producer() const { return producer_; }
+  [[nodiscard]] DirectionCounters& counters() { return counters_; }
+  [[nodiscard]] const DirectionCounters& counters() const { return counters_; }
+
+ private:
+  struct Target {
+    std::uint64_t address = 0;  // where slot 0 would begin if it were as long as an own slot
+    std::uint32_t key = 0;
+    std::uint32_t stride = 0;
+    bool wants_checks = false;
+    bool wants_notifications = false;
+  };
+
+  [[nodiscard]] bool post_run();
+  [[nodiscard]] bool write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count);
+  [[nodiscard]] std::uint32_t run_length() const;
+  [[nodiscard]] bool needs_notification(std::uint32_t first, std::uint32_t count) const;
+  void mark_notified(std::uint32_t first, std::uint32_t count);
+
+  PeerLink<Port>& link_;
+  RingConsumer& consumer_;
+  RingMemory<Region> ring_;
+  RingProducer producer_;
+  InFlight in_flight_;
+  Target target_;
+  DirectionCounters counters_;
+  std::uint64_t notify_before_ = 0;  // slots of smaller positions are notified, where the peer wants that
+  std::uint16_t epoch_ = 0;
+  std::uint8_t phase_ = 0;
+  bool message_open_ = false;  // its first slot is staged, its last is not
+  bool paused_ = false;
+};
+
+}  // namespace bufenlarge
