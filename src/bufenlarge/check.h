@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// BUFENLARGE_CHECK: our own invariants, always on. What comes from the wire is validated and
-// answered with Status::kProtocolError instead; it never reaches a check.
+// BUFENLARGE_CHECK ends the process with a message when an invariant of this library is broken. It is always
+// on. What comes from the wire never reaches it: the code validates that and reports
+// Status::kProtocolError.
 #pragma once
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The C interface's own duties: arguments, messages, names, statistics.
+// What the C interface does itself: arguments, messages, names, statistics.
 #include <catch2/catch.hpp>
 
 #include <arpa/inet.h>
@@ -43,13 +43,13 @@ TEST_CASE("the version names the wire version", "[c_api]") {
   CHECK_THAT(bufenlarge_version(), Contains("(wire " + std::to_string(BUFENLARGE_WIRE_VERSION) + ")"));
 }
 
-TEST_CASE("knobs can be listed, and an index beyond is an empty name", "[c_api]") {
+TEST_CASE("knobs can be listed, and an index beyond the last has an empty name", "[c_api]") {
   CHECK(bufenlarge_knob_count() == 15);
   CHECK(std::string(bufenlarge_knob_name(0)) == "PHASES");
   CHECK(std::string(bufenlarge_knob_name(bufenlarge_knob_count())).empty());
 }
 
-TEST_CASE("a wrong knob is an option error whose text is cut to fit and ends with NUL", "[c_api]") {
+TEST_CASE("a wrong knob is an option error, and its text is cut to the buffer and ends with NUL", "[c_api]") {
   const Options options(bufenlarge_options_create());
   REQUIRE(options);
   char message[BUFENLARGE_MESSAGE_BYTES];
@@ -64,14 +64,14 @@ TEST_CASE("a wrong knob is an option error whose text is cut to fit and ends wit
   CHECK(bufenlarge_options_set(options.get(), "SLOTS", "0", nullptr, 0) == BUFENLARGE_ERR_OPTION);
 }
 
-TEST_CASE("a value of NULL or nothing keeps the default", "[c_api]") {
+TEST_CASE("a value of NULL or an empty value keeps the default", "[c_api]") {
   const Options options(bufenlarge_options_create());
   CHECK(bufenlarge_options_set(options.get(), "SLOTS", nullptr, nullptr, 0) == BUFENLARGE_OK);
   CHECK(bufenlarge_options_set(options.get(), "SLOTS", "", nullptr, 0) == BUFENLARGE_OK);
   CHECK(bufenlarge_options_check(options.get(), nullptr, 0) == BUFENLARGE_OK);
 }
 
-TEST_CASE("knobs that do not fit each other are found by check and by open", "[c_api]") {
+TEST_CASE("check and open find knobs that contradict each other", "[c_api]") {
   const Options options = make_options({{"SLOTS", "1,2,3"}});
   char message[BUFENLARGE_MESSAGE_BYTES] = "";
   CHECK(bufenlarge_options_check(options.get(), message, sizeof message) == BUFENLARGE_ERR_OPTION);
@@ -84,7 +84,7 @@ TEST_CASE("knobs that do not fit each other are found by check and by open", "[c
   CHECK_THAT(message, Contains("SLOTS='1,2,3'"));
 }
 
-TEST_CASE("the knobs of the upper layer are handed out", "[c_api]") {
+TEST_CASE("the upper layer can read its own knobs", "[c_api]") {
   const Options defaults(bufenlarge_options_create());
   CHECK(bufenlarge_options_summary(defaults.get()) == 0);
   CHECK(std::string(bufenlarge_options_summary_file(defaults.get())).empty());
@@ -125,13 +125,13 @@ TEST_CASE("NULL options are the defaults", "[c_api]") {
   bufenlarge_context_close(context);
 }
 
-TEST_CASE("what is NULL may be closed and destroyed", "[c_api]") {
+TEST_CASE("NULL may be closed and destroyed", "[c_api]") {
   bufenlarge_context_close(nullptr);
   bufenlarge_options_destroy(nullptr);
   SUCCEED("it did not crash");
 }
 
-TEST_CASE("a fabric that is not there is a fabric error that says what was tried", "[c_api]") {
+TEST_CASE("a fabric that does not exist is a fabric error that names the knob and its value", "[c_api]") {
   for (const auto& [name, value] : {std::pair("PROVIDER", "verbs"), std::pair("INTERFACE", "nosuch0"),
                                      std::pair("ARRIVAL", "notified"), std::pair("ARRIVAL", "mixed")}) {
     const Options options = make_options({{name, value}});
@@ -144,7 +144,7 @@ TEST_CASE("a fabric that is not there is a fabric error that says what was tried
   }
 }
 
-TEST_CASE("addresses must be as many as there are processes", "[c_api]") {
+TEST_CASE("the number of addresses has to be the number of processes", "[c_api]") {
   Process process({}, 0, 2, 7);
   const Bytes addresses(3 * BUFENLARGE_ADDRESS_BYTES);
   CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 1) == BUFENLARGE_ERR_ARGUMENT);
@@ -152,7 +152,7 @@ TEST_CASE("addresses must be as many as there are processes", "[c_api]") {
   CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 2) == BUFENLARGE_OK);
 }
 
-TEST_CASE("a address is the address that the statistics print", "[c_api]") {
+TEST_CASE("a context's address is the one that its statistics print", "[c_api]") {
   Process process({}, 0, 2, 7);
   const bufenlarge_context_stats_t stats = process.stats();
   CHECK_THAT(stats.address, Catch::Matchers::StartsWith("127.0.0.1:"));
@@ -161,7 +161,7 @@ TEST_CASE("a address is the address that the statistics print", "[c_api]") {
   CHECK(std::string(stats.address) == "127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
 }
 
-TEST_CASE("a channel is the same on each call, and there is none out of range", "[c_api]") {
+TEST_CASE("a peer has the same channel on each call, and a peer out of range has none", "[c_api]") {
   Job job(2);
   CHECK(job[0].channel(1) != nullptr);
   CHECK(job[0].channel(1) == job[0].channel(1));
@@ -170,7 +170,7 @@ TEST_CASE("a channel is the same on each call, and there is none out of range", 
   CHECK(std::string(bufenlarge_channel_error(job[0].channel(1))).empty());
 }
 
-TEST_CASE("a channel to oneself is a loopback", "[c_api][loopback]") {
+TEST_CASE("a channel to the own process is a loopback", "[c_api][loopback]") {
   Job job(2);
   const Vector vector({100'000, 0, 7});
   CHECK(job[0].send(0, vector.all()) == 100'007);
@@ -181,7 +181,7 @@ TEST_CASE("a channel to oneself is a loopback", "[c_api][loopback]") {
   CHECK(std::string(bufenlarge_channel_error(job[0].channel(0))).empty());
 }
 
-TEST_CASE("corked messages go with flush, and all the same without it", "[c_api][cork]") {
+TEST_CASE("corked messages arrive with a flush, and also without one", "[c_api][cork]") {
   Job job(2);
   job.send(0, 1, Vector({8}));
   for (const bool flushed : {true, false}) {
@@ -194,7 +194,7 @@ TEST_CASE("corked messages go with flush, and all the same without it", "[c_api]
   bufenlarge_channel_flush(job[0].channel(0));  // loopback: nothing to flush
 }
 
-TEST_CASE("a summary file that cannot be written stops the process that writes it, rank 0", "[c_api]") {
+TEST_CASE("a summary file that cannot be written is an option error of rank 0, which writes it", "[c_api]") {
   const Options options = make_options({{"SUMMARY_FILE", "/no/such/directory/summary.json"}});
   for (const std::uint32_t rank : {0u, 1u}) {
     bufenlarge_context_config_t wanted = config(options.get());
@@ -208,7 +208,7 @@ TEST_CASE("a summary file that cannot be written stops the process that writes i
   }
 }
 
-TEST_CASE("statistics of a channel that is not there are none, and leave the place alone", "[c_api]") {
+TEST_CASE("a channel that does not exist has no statistics, and the struct stays as it was", "[c_api]") {
   Job job(2);
   bufenlarge_channel_stats_t stats;
   std::memset(&stats, 0x5a, sizeof stats);
@@ -219,21 +219,18 @@ TEST_CASE("statistics of a channel that is not there are none, and leave the pla
   CHECK(std::memcmp(&stats, &before, sizeof stats) == 0);
 }
 
-TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10]") {
-  Job job(3);
-  REQUIRE(job[0].channel(1) != nullptr);
-  // Expect: known, not connected
-  bufenlarge_channel_stats_t stats = job[0].stats(1);
+void check_before_connection(Process& process) {
+  REQUIRE(process.channel(1) != nullptr);
+  const bufenlarge_channel_stats_t stats = process.stats(1);
   CHECK(stats.peer == 1);
   CHECK(stats.connected == 0);
   CHECK(stats.send.slot_bytes == 0);
   CHECK(stats.registered_bytes == 0);
-  CHECK(job[0].stats().registrations == 0);
-  // event
-  job.send(0, 1, Vector({100}));
-  job.send(1, 0, Vector({60, 40}));
-  // Expect: 16 KiB in both directions
-  stats = job[0].stats(1);
+  CHECK(process.stats().registrations == 0);
+}
+
+// After 100 bytes in both directions: 16 KiB of rings.
+void check_first_phase(const bufenlarge_channel_stats_t& stats) {
   CHECK(stats.connected == 1);
   CHECK(stats.send.phase == 0);
   CHECK(stats.send.slot_bytes == 512);
@@ -243,10 +240,10 @@ TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10
   CHECK(stats.receive.messages == 1);
   CHECK(stats.receive.bytes == 100);
   CHECK(stats.registered_bytes == 16 * 1024);
-  // event: rank 0's direction grows
-  job.send(0, 1, Vector({5000}));
-  // Expect
-  stats = job[0].stats(1);
+}
+
+// After 5000 bytes more from this side: its send ring has grown.
+void check_second_phase(const bufenlarge_channel_stats_t& stats) {
   CHECK(stats.send.phase == 1);
   CHECK(stats.send.slot_bytes == 8256);
   CHECK(stats.send.enlargements == 1);
@@ -259,10 +256,20 @@ TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10
   CHECK(stats.receive.phase == 0);
   CHECK(stats.registered_bytes == (8 + 132) * 1024);
   CHECK(stats.registered_bytes_max == (8 + 132) * 1024);
+}
+
+TEST_CASE("statistics before the connection, small, and large", "[c_api][E1][E10]") {
+  Job job(3);
+  check_before_connection(job[0]);
+  job.send(0, 1, Vector({100}));
+  job.send(1, 0, Vector({60, 40}));
+  check_first_phase(job[0].stats(1));
+  job.send(0, 1, Vector({5000}));
+  check_second_phase(job[0].stats(1));
   CHECK(job[1].stats(0).receive.phase == 1);
   CHECK(job[1].stats(0).receive.enlargements == 1);
   CHECK(job[1].stats(0).send.phase == 0);
-  // Expect: what the context counts is that and a page of control blocks
+  // Expect: the context counts the same and a page of control blocks
   const bufenlarge_context_stats_t all = job[0].stats();
   CHECK(all.channels == 1);
   CHECK(all.channels_failed == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who reserves entries of which completion queue, over the tcp provider, which would need no bound.
+// Which completion queue an endpoint reserves entries of. The provider is tcp, which would need no bound.
 #include "fabric/completion_queues.h"
 
 #include <catch2/catch.hpp>
@@ -27,16 +27,17 @@ struct Domain {
   DomainFid domain;
 };
 
-CompletionQueues bounded(const Domain& domain, std::size_t endpoints, std::size_t each,
+CompletionQueues bounded(const Domain& domain, std::size_t endpoints, std::size_t per_endpoint,
                          std::size_t shared = 0) {
-  return {domain.domain.get(), FI_WAIT_NONE, true, endpoints, each, shared};
+  return {domain.domain.get(), FI_WAIT_NONE, true, endpoints, per_endpoint, shared};
 }
 
-TEST_CASE("the first completion queue holds what was expected, and no more is reserved of it", "[completion_queues]") {
+TEST_CASE("the first completion queue has entries for the expected endpoints, and no more are reserved of it",
+          "[completion_queues]") {
   const Domain domain;
   CompletionQueues queues = bounded(domain, 4, 31);
   REQUIRE(queues.size() == 1);
-  CHECK(queues.each() == 31);
+  CHECK(queues.per_endpoint() == 31);
   CHECK(queues[0].entries == 4 * 31);
   for (unsigned n = 1; n <= 4; ++n) {
     CHECK(queues.reserve() == &queues[0]);
@@ -58,7 +59,8 @@ TEST_CASE("a queue twice as large is opened when all are full", "[completion_que
   CHECK(queues[0].reserved == queues[0].entries);
 }
 
-TEST_CASE("what an endpoint gave back is reserved again before a queue is opened", "[completion_queues]") {
+TEST_CASE("entries that an endpoint gave back are reserved again before another queue is opened",
+          "[completion_queues]") {
   const Domain domain;
   CompletionQueues queues = bounded(domain, 2, 31);
   CompletionQueue* const first = queues.reserve();
@@ -69,7 +71,7 @@ TEST_CASE("what an endpoint gave back is reserved again before a queue is opened
   CHECK(queues.size() == 1);
 }
 
-TEST_CASE("however many endpoints come, no queue has more reserved than it has entries", "[completion_queues]") {
+TEST_CASE("with any number of endpoints no queue has more entries reserved than it has", "[completion_queues]") {
   const Domain domain;
   CompletionQueues queues = bounded(domain, 64, 31);
   std::vector<CompletionQueue*> taken;
@@ -97,7 +99,7 @@ TEST_CASE("an endpoint that needs more than the largest queue gets a queue of it
   CHECK(queues[1].entries == 20'000);
 }
 
-TEST_CASE("what all endpoints share is reserved by none of them", "[completion_queues]") {
+TEST_CASE("no endpoint reserves the entries that all endpoints share", "[completion_queues]") {
   const Domain domain;
   CompletionQueues queues = bounded(domain, 2, 31, 64);
   CHECK(queues[0].entries == 2 * 31);
@@ -108,10 +110,10 @@ TEST_CASE("what all endpoints share is reserved by none of them", "[completion_q
   CHECK(second->entries == 2 * 2 * 31);
 }
 
-TEST_CASE("where the number of entries is no limit one queue does for all", "[completion_queues]") {
+TEST_CASE("where queues have no bound all endpoints share one", "[completion_queues]") {
   const Domain domain;
   CompletionQueues queues(domain.domain.get(), FI_WAIT_FD, false, 2, 31, 0);
-  CHECK(queues.each() == 0);
+  CHECK(queues.per_endpoint() == 0);
   for (unsigned n = 0; n < 2000; ++n) REQUIRE(queues.reserve() == &queues[0]);
   CHECK(queues.size() == 1);
   CHECK(queues[0].reserved == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The port over a real libfabric: connections with private data, writes, what is lost.
+// The port over libfabric's tcp provider: connections with private data, writes, lost connections.
 #include "fabric/fabric_port.h"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ TEST_CASE("a connection carries private data both ways", "[fabric_port]") {
   }
 }
 
-TEST_CASE("a rejected attempt brings the reject's data", "[fabric_port]") {
+TEST_CASE("a rejected attempt gets the private data of the rejection", "[fabric_port]") {
   PortSide active, passive;
   const FabricPort::Link link = active.open(passive, pattern(52));
   REQUIRE(link);
@@ -37,7 +37,7 @@ TEST_CASE("a rejected attempt brings the reject's data", "[fabric_port]") {
   CHECK(active.connected.empty());
 }
 
-TEST_CASE("a reject without data is a refusal", "[fabric_port]") {
+TEST_CASE("a rejection without private data loses the attempt as refused", "[fabric_port]") {
   PortSide active, passive;
   const FabricPort::Link link = active.open(passive, pattern(52));
   REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
@@ -47,20 +47,16 @@ TEST_CASE("a reject without data is a refusal", "[fabric_port]") {
   CHECK_THAT(active.lost.at(0), Contains("refused"));
 }
 
-TEST_CASE("a port that nobody listens on refuses", "[fabric_port]") {
+TEST_CASE("an attempt at a port that nobody listens on is refused", "[fabric_port]") {
   PortSide active;
-  sockaddr_in gone{};
-  {
-    const PortSide other;
-    gone = other.port.address();
-  }
+  const sockaddr_in gone = PortSide().port.address();
   const FabricPort::Link link = active.port.open(&gone, pattern(52), &active);
   if (link) REQUIRE(comes_true([&] { return !active.lost.empty(); }, [&] { active.poll(); }));
   if (link) CHECK_THAT(active.lost.at(0), Contains("refused"));
   CHECK(active.connected.empty());
 }
 
-TEST_CASE("two attempts that cross are both seen, and either may be accepted", "[fabric_port][connect]") {
+TEST_CASE("both sides see two attempts that cross, and either may be accepted", "[fabric_port][connect]") {
   PortSide one, two;
   FabricPort::Link from_one = one.open(two, pattern(52, 1));
   FabricPort::Link from_two = two.open(one, pattern(52, 2));
@@ -68,12 +64,13 @@ TEST_CASE("two attempts that cross are both seen, and either may be accepted", "
   one.port.reject(one.requests.front().request, pattern(16, 3));
   const FabricPort::Link accepted = two.accept(pattern(52, 4));
   REQUIRE(accepted);
-  REQUIRE(both_poll(one, two, [&] { return !one.connected.empty() && !two.connected.empty() && !two.rejected.empty(); }));
+  REQUIRE(both_poll(
+      one, two, [&] { return !one.connected.empty() && !two.connected.empty() && !two.rejected.empty(); }));
   CHECK(one.connected[0] == pattern(52, 4));
   CHECK(two.rejected[0] == pattern(16, 3));
 }
 
-TEST_CASE("a write lands where it was told to, small ones copied, large ones with a completion", "[fabric_port][E12]") {
+TEST_CASE("a write lands at its address; a small one is copied, a large one has a completion", "[fabric_port][E12]") {
   Connected pair;
   const FabricPort::Region target = pair.passive.port.allocate(1 << 20);
   const FabricPort::Region source = pair.active.port.allocate(1 << 20);
@@ -83,9 +80,9 @@ TEST_CASE("a write lands where it was told to, small ones copied, large ones wit
     std::memcpy(source.data(), data.data(), bytes);
     const std::size_t offset = ((1 << 20) - bytes) / 2;
     const unsigned before = pair.active.written;
-    const WriteResult result = pair.active.port.write(pair.from, {source, source.data(), bytes,
-                                                      target.remote_address() + offset, target.remote_key(),
-                                                       WriteUse::kSlots});
+    const WriteResult result =
+        pair.active.port.write(pair.from, {source, source.data(), bytes, target.remote_address() + offset,
+                                           target.remote_key(), WriteUse::kSlots});
     INFO(bytes << " bytes");
     REQUIRE((result == WriteResult::kCopied || result == WriteResult::kPosted));
     if (bytes <= kInlineBytes) CHECK(result == WriteResult::kCopied);
@@ -95,15 +92,15 @@ TEST_CASE("a write lands where it was told to, small ones copied, large ones wit
   }
 }
 
-TEST_CASE("words and slots land, and the completion of data alone is told", "[fabric_port]") {
+TEST_CASE("words, slots and data land, and only data has a completion", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region target = pair.passive.port.allocate(4096);
   const FabricPort::Region source = pair.active.port.allocate(4096);
   const Bytes data = pattern(512);
   std::memcpy(source.data(), data.data(), data.size());
   const auto post = [&](std::size_t offset, WriteUse use) {
-    return pair.active.port.write(pair.from, {source, source.data(), data.size(), target.remote_address() + offset,
-                                  target.remote_key(), use});
+    return pair.active.port.write(pair.from, {source, source.data(), data.size(),
+                                              target.remote_address() + offset, target.remote_key(), use});
   };
   REQUIRE(post(0, WriteUse::kWord) == WriteResult::kCopied);
   REQUIRE(post(1024, WriteUse::kSlots) == WriteResult::kCopied);
@@ -117,7 +114,7 @@ TEST_CASE("words and slots land, and the completion of data alone is told", "[fa
   CHECK(pair.active.written == 0);
 }
 
-// What is held has not gone: nothing of it arrives however long the two poll.
+// Polls both sides for a while and returns true if the data has arrived; a held write does not.
 bool arrives(Connected& pair, const FabricPort::Region& target, const Bytes& data) {
   bool there = false;
   for (int i = 0; i < 200 && !there; ++i) {
@@ -128,7 +125,7 @@ bool arrives(Connected& pair, const FabricPort::Region& target, const Bytes& dat
   return there;
 }
 
-TEST_CASE("what more follows waits for it, and nothing else goes between", "[fabric_port]") {
+TEST_CASE("a write that another follows waits for it, and nothing else goes between", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region target = pair.passive.port.allocate(1 << 16);
   const FabricPort::Region source = pair.active.port.allocate(4096);
@@ -136,7 +133,7 @@ TEST_CASE("what more follows waits for it, and nothing else goes between", "[fab
   std::memcpy(source.data(), data.data(), data.size());
   const auto post = [&](std::size_t offset, WriteUse use, std::uint32_t sequence = 0) {
     return pair.active.port.write(pair.from, {source, source.data(), 512, target.remote_address() + offset,
-                                  target.remote_key(), use, sequence});
+                                              target.remote_key(), use, sequence});
   };
   SECTION("slots") {
     REQUIRE(post(0, WriteUse::kMoreSlots) == WriteResult::kCopied);
@@ -159,7 +156,8 @@ TEST_CASE("what more follows waits for it, and nothing else goes between", "[fab
   CHECK(both_poll(pair.active, pair.passive, [&] { return holds(target, 2048, data); }));
 }
 
-TEST_CASE("data that more follows goes with the last, four at most in one write, and has one end", "[fabric_port][R3]") {
+TEST_CASE("data that more follows goes with the last, four at most in one write, and has one end",
+          "[fabric_port][R3]") {
   Connected pair;
   const FabricPort::Region targets[] = {pair.passive.port.allocate(1 << 20), pair.passive.port.allocate(1 << 20)};
   const FabricPort::Region sources[] = {pair.active.port.allocate(1 << 20), pair.active.port.allocate(1 << 20)};
@@ -177,8 +175,9 @@ TEST_CASE("data that more follows goes with the last, four at most in one write,
       for (std::size_t n = 0; n < count; ++n) {
         const bool last = n + 1 == count;
         const WriteResult result = pair.active.port.write(
-            pair.from, {sources[n % 2], sources[n % 2].data() + n, bytes, targets[n % 2].remote_address() + n * 100'000,
-            targets[n % 2].remote_key(), last ? WriteUse::kLastData : WriteUse::kMoreData, last ? sequence : 0});
+            pair.from, {sources[n % 2], sources[n % 2].data() + n, bytes,
+                        targets[n % 2].remote_address() + n * 100'000, targets[n % 2].remote_key(),
+                        last ? WriteUse::kLastData : WriteUse::kMoreData, last ? sequence : 0});
         CHECK(result == (last || n % 4 == 3 ? WriteResult::kPosted : WriteResult::kHeld));
         posted += result == WriteResult::kPosted;
       }
@@ -191,7 +190,7 @@ TEST_CASE("data that more follows goes with the last, four at most in one write,
     }
 }
 
-TEST_CASE("slots that more follow go with the last, four at most in one write", "[fabric_port]") {
+TEST_CASE("slots that others follow go with the last, four at most in one write", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region target = pair.passive.port.allocate(1 << 16);
   const FabricPort::Region source = pair.active.port.allocate(4096);
@@ -201,8 +200,9 @@ TEST_CASE("slots that more follow go with the last, four at most in one write", 
     INFO(count << " ranges");
     std::fill_n(target.data(), target.bytes(), std::byte{0});
     for (std::size_t n = 0; n < count; ++n)
-      REQUIRE(pair.active.port.write(pair.from, {source, source.data() + n, 512, target.remote_address() + n * 5000,
-                                     target.remote_key(), n + 1 < count ? WriteUse::kMoreSlots : WriteUse::kSlots}) ==
+      REQUIRE(pair.active.port.write(pair.from, {source, source.data() + n, 512,
+                                                 target.remote_address() + n * 5000, target.remote_key(),
+                                                 n + 1 < count ? WriteUse::kMoreSlots : WriteUse::kSlots}) ==
               WriteResult::kCopied);
     CHECK(both_poll(pair.active, pair.passive, [&] {
       for (std::size_t n = 0; n < count; ++n)
@@ -222,13 +222,12 @@ TEST_CASE("writes of one link land in the order they were posted in", "[fabric_p
   std::uint64_t posted = 0;
   bool in_order = true;
   REQUIRE(both_poll(pair.active, pair.passive, [&] {
-    while (posted < kWrites && posted - seen < 64) {  // as far as the peer would grant
+    while (posted < kWrites && posted - seen < 64) {  // as many as the peer would grant
       std::byte* slot = source.data() + (posted % 64) * 4096;
       const std::uint64_t value = posted + 1;
       std::memcpy(slot, &value, sizeof value);
       if (pair.active.port.write(pair.from, {source, slot, 256, target.remote_address(), target.remote_key(),
-                                 WriteUse::kSlots}) !=
-          WriteResult::kCopied)
+                                             WriteUse::kSlots}) != WriteResult::kCopied)
         break;
       ++posted;
     }
@@ -251,20 +250,21 @@ TEST_CASE("a write to a region that is gone does not land, not even in one that 
   target = pair.passive.port.allocate(8192);
   CHECK(target.remote_key() != key);
   (void)pair.active.port.write(pair.from, {source, source.data(), 4096, address, key, WriteUse::kSlots});
-  // Expect: the connection breaks; the time is enough for the bytes to have come
-  REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.active.lost.empty() || !pair.passive.lost.empty(); }));
-  (void)comes_true([] { return false; }, [&] { pair.active.poll(), pair.passive.poll(); }, std::chrono::milliseconds(100));
+  // Expect: the connection breaks, and the bytes do not arrive in a time that would be enough
+  const auto poll = [&] { pair.active.poll(), pair.passive.poll(); };
+  REQUIRE(comes_true([&] { return !pair.active.lost.empty() || !pair.passive.lost.empty(); }, poll));
+  (void)comes_true([] { return false; }, poll, std::chrono::milliseconds(100));
   CHECK(std::all_of(target.data(), target.data() + 8192, [](std::byte one) { return one == std::byte{0}; }));
 }
 
-TEST_CASE("a peer that closes its link is lost, and its memory need not be there", "[fabric_port]") {
+TEST_CASE("a peer that closes its link is lost to the other side", "[fabric_port]") {
   Connected pair;
   pair.to = FabricPort::Link();
   REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.active.lost.empty(); }));
-  CHECK(pair.passive.lost.empty());  // closed here: no events of it any more
+  CHECK(pair.passive.lost.empty());  // its link is closed and has no callbacks any more
 }
 
-TEST_CASE("a port that goes away takes its connections along", "[fabric_port]") {
+TEST_CASE("a port that is destroyed closes its connections", "[fabric_port]") {
   PortSide active;
   FabricPort::Link from;
   {
@@ -277,13 +277,13 @@ TEST_CASE("a port that goes away takes its connections along", "[fabric_port]") 
   REQUIRE(comes_true([&] { return !active.lost.empty(); }, [&] { active.poll(); }));
 }
 
-TEST_CASE("a closed link tells nothing more, not even its completions", "[fabric_port]") {
+TEST_CASE("a closed link has no callbacks any more, not even for completions", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region target = pair.passive.port.allocate(1 << 20);
   const FabricPort::Region source = pair.active.port.allocate(1 << 20);
   for (int i = 0; i < 8; ++i)
     CHECK(pair.active.port.write(pair.from, {source, source.data(), 1 << 17, target.remote_address(),
-                                 target.remote_key(), WriteUse::kData}) == WriteResult::kPosted);
+                                             target.remote_key(), WriteUse::kData}) == WriteResult::kPosted);
   const unsigned before = pair.active.data_written;
   pair.from = FabricPort::Link();
   REQUIRE(both_poll(pair.active, pair.passive, [&] { return !pair.passive.lost.empty(); }));
@@ -291,14 +291,14 @@ TEST_CASE("a closed link tells nothing more, not even its completions", "[fabric
   CHECK(pair.active.lost.empty());
 }
 
-TEST_CASE("writing on no link fails", "[fabric_port]") {
+TEST_CASE("writing on an empty link fails", "[fabric_port]") {
   Connected pair;
   const FabricPort::Region source = pair.active.port.allocate(4096);
   FabricPort::Link none;
   CHECK(pair.active.port.write(none, {source, source.data(), 8, 0, 1, WriteUse::kSlots}) == WriteResult::kFailed);
 }
 
-TEST_CASE("a hundred connections of one port come and go, and nothing is left registered", "[fabric_port]") {
+TEST_CASE("after a hundred connections of one port nothing is left registered", "[fabric_port]") {
   PortSide one, two;
   for (int round = 0; round < 100; ++round) {
     const FabricPort::Region region = one.port.allocate(8192);

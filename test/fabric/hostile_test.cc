@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Unauthorized callers, other versions and other geometries over the wire: forged with a FabricPort and with a
-// plain socket. The listener goes on, and the job's own processes are not harmed.
+// Callers that are unauthorized, of another version or of another geometry, forged with a FabricPort or a plain
+// socket. The listener goes on, and the job's own processes are not harmed.
 #include <catch2/catch.hpp>
 
 #include <arpa/inet.h>
@@ -18,10 +18,10 @@ using Catch::Matchers::Contains;
 
 constexpr std::uint64_t kKey = 0x0123456789abcdefu;
 
-// What rank 1 of a job of two with default settings would say.
-// As the knobs have it by default.
+// The phases that the knobs have by default.
 PhaseTable default_phases() { return phases({{512, 16}, {8256, 16}}); }
 
+// The Hello of rank 1 in a job of two with default settings, without ring and control block.
 Hello right_hello() {
   Hello hello{};
   hello.magic = kHelloMagic;
@@ -40,7 +40,7 @@ Bytes bytes_of(const Hello& hello) {
   return Bytes(bytes.begin(), bytes.end());
 }
 
-// Rank 0 of a job of two, and somebody at rank 1's place.
+// Rank 0 of a job of two, and a forger that has the address of rank 1.
 struct Forged {
   Process victim{{}, 0, 2, kKey};
   PortSide forger;
@@ -57,11 +57,11 @@ struct Forged {
       forger.poll();
     });
   }
-  // Asks the victim for a connection; what it responses.
   struct Response {
     bool accepted;
     Bytes reject;
   };
+  // Asks the victim for a connection with this private data and returns how it responds.
   Response ask(const Bytes& data) {
     const std::size_t before = forger.connected.size() + forger.rejected.size() + forger.lost.size();
     const std::size_t rejected = forger.rejected.size(), connected = forger.connected.size();
@@ -75,7 +75,7 @@ struct Forged {
   FabricPort::Link link;
 };
 
-TEST_CASE("a right hello is accepted: the forgeries below fail for what is forged in them", "[hostile]") {
+TEST_CASE("a right hello is accepted: those below fail only for what is forged in them", "[hostile]") {
   Forged forged;
   CHECK(forged.ask(bytes_of(right_hello())).accepted);
   const auto hello = check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(default_phases())});
@@ -96,7 +96,8 @@ TEST_CASE("another wire version is refused, and both sides learn both versions",
   CHECK(reject->version == kWireVersion);
   REQUIRE(forged.victim.failures.size() == 1);
   CHECK(forged.victim.failures[0].status == BUFENLARGE_ERR_PROTOCOL);
-  CHECK_THAT(forged.victim.failures[0].text, Contains("version") && Contains("9") && Contains("1"));
+  CHECK_THAT(forged.victim.failures[0].text,
+             Contains("version") && Contains("9") && Contains(std::to_string(kWireVersion)));
   CHECK(forged.victim.stats().connects_refused == 1);
 }
 
@@ -118,7 +119,7 @@ TEST_CASE("two processes with different PHASES refuse each other with both value
   std::vector<std::unique_ptr<Process>> processes;
   processes.push_back(std::make_unique<Process>(KnobTexts{}, 0u, 2u, kKey));
   processes.push_back(std::make_unique<Process>(KnobTexts{{"PHASES", "640,8192"}}, 1u, 2u, kKey));
-  exchange_cards(processes);
+  exchange_addresses(processes);
   CHECK(processes[0]->send(1, Vector({8}).all()) == 0);
   REQUIRE(comes_true([&] { return !processes[0]->failures.empty() && !processes[1]->failures.empty(); },
                      [&] { processes[0]->progress(), processes[1]->progress(); }));
@@ -128,7 +129,7 @@ TEST_CASE("two processes with different PHASES refuse each other with both value
   }
 }
 
-TEST_CASE("a wrong job key is refused without a word, and counted", "[hostile]") {
+TEST_CASE("a wrong job key is rejected without a reason, and counted", "[hostile]") {
   Forged forged;
   for (std::uint32_t n = 1; n <= 20; ++n) {
     Hello hello = right_hello();
@@ -142,7 +143,7 @@ TEST_CASE("a wrong job key is refused without a word, and counted", "[hostile]")
   CHECK(forged.ask(bytes_of(right_hello())).accepted);
 }
 
-TEST_CASE("private data that is no hello is refused without a word, and counted", "[hostile]") {
+TEST_CASE("private data that is no hello is rejected without a reason, and counted", "[hostile]") {
   Forged forged;
   for (std::uint32_t n = 1; n <= 30; ++n) {
     const auto response = forged.ask(n % 3 == 0 ? Bytes(n) : pattern(1 + n * 8, n));
@@ -153,7 +154,7 @@ TEST_CASE("private data that is no hello is refused without a word, and counted"
   CHECK(forged.ask(bytes_of(right_hello())).accepted);
 }
 
-TEST_CASE("a rank of nobody, or of the process itself, is refused without a word", "[hostile]") {
+TEST_CASE("a rank beyond the job, or of the process itself, is rejected without a reason", "[hostile]") {
   Forged forged;
   for (const std::uint32_t rank : {0u, 2u, UINT32_MAX}) {
     Hello hello = right_hello();
@@ -165,7 +166,7 @@ TEST_CASE("a rank of nobody, or of the process itself, is refused without a word
   CHECK(forged.victim.stats().connects_refused == 3);
 }
 
-TEST_CASE("a unauthorized that responses the own attempt gets no data", "[hostile]") {
+TEST_CASE("an unauthorized process that accepts an attempt gets no data", "[hostile]") {
   for (const bool wrong_key : {true, false}) {
     Forged forged;
     CHECK(forged.victim.send(1, Vector({8}).all()) == 0);
@@ -183,24 +184,23 @@ TEST_CASE("a unauthorized that responses the own attempt gets no data", "[hostil
   }
 }
 
-TEST_CASE("a peer that writes what breaks the wire's rules loses its channel, and the process goes on", "[hostile]") {
+TEST_CASE("a peer that writes an invalid slot loses its channel, and the process goes on", "[hostile]") {
   Forged forged;
   REQUIRE(forged.ask(bytes_of(right_hello())).accepted);
-  const Hello told =
+  const Hello hello =
       check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(default_phases())}).hello.value();
   const FabricPort::Region source = forged.forger.port.allocate(512);
   auto* trailer = reinterpret_cast<SlotTrailer*>(source.data() + 512 - sizeof(SlotTrailer));
   *trailer = SlotTrailer{0, 0, 0xffffffff, 77, 0, 99, commit_word(0, 0)};
-  REQUIRE(forged.forger.port.write(forged.link, {source, source.data(), 512, told.ring_address, told.ring_key,
-                                   WriteUse::kSlots}) ==
-          WriteResult::kCopied);
+  REQUIRE(forged.forger.port.write(forged.link, {source, source.data(), 512, hello.ring_address,
+                                                 hello.ring_key, WriteUse::kSlots}) == WriteResult::kCopied);
   REQUIRE(forged.until([&] { return !forged.victim.failures.empty(); }));
   CHECK(forged.victim.failures[0].status == BUFENLARGE_ERR_PROTOCOL);
   CHECK(forged.victim.messages.empty());
   REQUIRE(forged.until([&] { return forged.victim.stats().registered_bytes == 4096; }));  // its rings are gone
 }
 
-// ---- not even libfabric
+// ---- callers without libfabric
 
 class Socket {
  public:
@@ -228,12 +228,12 @@ TEST_CASE("random bytes to the listening port do not keep the job from running",
   for (std::uint32_t n = 0; n < 30; ++n) {
     Socket socket(job[0].address);
     if (n % 3 != 0) socket.say(pattern(1 + n * 40, n));
-    if (n % 2 == 0) sockets.push_back(std::move(socket));  // the others hang up at once
+    if (n % 2 == 0) sockets.push_back(std::move(socket));  // the others are closed at once
     job.rounds(20);
     job.send(n % 2, 1 - n % 2, Vector({300}, n));
   }
-  // Those that never said a word hang up, too: libfabric 1.17 keeps 376 bytes of each that is still there
-  // when its listener is closed, which LeakSanitizer would tell.
+  // The sockets that have sent nothing are closed, too: libfabric 1.17 leaks 376 bytes for each that is open when its
+  // listener is closed, and LeakSanitizer would report that.
   sockets.clear();
   job.rounds(2000);
   job.send(0, 1, Vector({20'000}));

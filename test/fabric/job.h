@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A job of several processes in one: contexts of the C interface on the loopback interface, all driven
-// by the calling thread, with an upper layer that joins fragments to messages and retries what was not
-// taken.
+// A job whose processes are all in this one: contexts of the C interface on the loopback interface, driven by the
+// calling thread. The upper layer joins fragments to messages and sends again what was not taken.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -50,7 +49,7 @@ class Process {
     std::string text;
   };
 
-  // The end of a read or of an source.
+  // The end of a read, or the release of a source.
   struct End {
     std::uint32_t peer;
     void* cookie;
@@ -69,7 +68,7 @@ class Process {
     config.user = this;
     config.read_done = &read_done;
     config.fragment = &fragment;
-    config.source_released = &release;
+    config.source_released = &source_released;
     config.warn = &warn;
     char message[BUFENLARGE_MESSAGE_BYTES] = "";
     bufenlarge_context_t* opened = nullptr;
@@ -88,7 +87,7 @@ class Process {
   [[nodiscard]] bufenlarge_channel_t* channel(std::uint32_t peer) {
     return bufenlarge_context_channel(context(), peer);
   }
-  // One call of send; the bytes it took.
+  // Calls send once and returns how many bytes it took.
   std::size_t send(std::uint32_t peer, std::span<const iovec> vector, unsigned flags = 0) {
     std::size_t sent = 0;
     last_status = bufenlarge_channel_send(channel(peer), vector.data(), static_cast<int>(vector.size()), flags, &sent);
@@ -111,8 +110,8 @@ class Process {
   std::vector<Failure> failures;
   std::vector<std::string> warnings;
   std::vector<End> reads;
-  std::vector<End> releases;
-  std::map<void*, Bytes> handed_up;  // of reads without a destination, by cookie
+  std::vector<End> releases;  // of own sources
+  std::map<void*, Bytes> handed_up;  // fragments of reads without a destination, by cookie
   bufenlarge_status_t last_status = BUFENLARGE_OK;
 
   void close() { context_.reset(); }
@@ -134,7 +133,7 @@ class Process {
   static void read_done(void* user, uint32_t peer, void* cookie, bufenlarge_status_t status) {
     static_cast<Process*>(user)->reads.push_back({peer, cookie, status});
   }
-  static void release(void* user, uint32_t peer, void* cookie, bufenlarge_status_t status) {
+  static void source_released(void* user, uint32_t peer, void* cookie, bufenlarge_status_t status) {
     static_cast<Process*>(user)->releases.push_back({peer, cookie, status});
   }
   static void fragment(void* user, uint32_t, void* cookie, const void* data, size_t bytes) {
@@ -147,9 +146,10 @@ class Process {
   std::map<std::uint32_t, Bytes> open_;
 };
 
-inline void exchange_cards(const std::vector<std::unique_ptr<Process>>& processes) {
+inline void exchange_addresses(const std::vector<std::unique_ptr<Process>>& processes) {
   Bytes addresses;
-  for (const auto& process : processes) addresses.insert(addresses.end(), process->address.begin(), process->address.end());
+  for (const auto& process : processes)
+    addresses.insert(addresses.end(), process->address.begin(), process->address.end());
   for (const auto& process : processes)
     REQUIRE(bufenlarge_context_set_addresses(process->context(), addresses.data(), processes.size()) == BUFENLARGE_OK);
 }
@@ -159,7 +159,7 @@ class Job {
   explicit Job(std::uint32_t size, const KnobTexts& knobs = {}, std::uint64_t job_key = 0x0123456789abcdefu) {
     for (std::uint32_t rank = 0; rank < size; ++rank)
       processes_.push_back(std::make_unique<Process>(knobs, rank, size, job_key));
-    exchange_cards(processes_);
+    exchange_addresses(processes_);
   }
 
   Process& operator[](std::uint32_t rank) { return *processes_[rank]; }
@@ -167,6 +167,7 @@ class Job {
     for (const auto& process : processes_)
       if (process->context() != nullptr) process->progress();
   }
+  // Makes progress until `done` returns true. Returns false if that takes too long.
   template <class Done>
   [[nodiscard]] bool until(Done done) {
     return comes_true(done, [this] { progress(); });
@@ -175,7 +176,7 @@ class Job {
     while (count-- > 0) progress();
   }
 
-  // A whole message, and its arrival.
+  // Sends a whole message and waits until it has arrived.
   void send(std::uint32_t from, std::uint32_t to, const Vector& vector) {
     const std::size_t total = vector.bytes().size();
     std::size_t sent = 0;
@@ -187,7 +188,8 @@ class Job {
     }));
     CHECK((*this)[to].messages[from].back() == vector.bytes());
   }
-  void settle() {
+  // Waits until every process has nothing left to do.
+  void wait_idle() {
     REQUIRE(until([this] {
       for (const auto& process : processes_)
         if (process->context() != nullptr && !process->idle()) return false;

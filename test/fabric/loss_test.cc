@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Peers that are not there, not there yet, silent, or gone.
+// Peers that do not exist, do not respond, or end.
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -18,15 +18,16 @@ void add_address(Bytes& addresses, const sockaddr_in& address) {
   addresses.insert(addresses.end(), bytes, bytes + BUFENLARGE_ADDRESS_BYTES);
 }
 
-sockaddr_in nobodys_address() {
+sockaddr_in unused_address() {
   const PortSide gone;
   return gone.port.address();
 }
 
-TEST_CASE("a port that nobody listens on: a clear error after the connect time limit", "[loss][connect]") {
+TEST_CASE("a port that nobody listens on is an error after the connect time limit, with address and reason",
+          "[loss][connect]") {
   Process process({{"CONNECT_TIMEOUT", "200ms"}}, 0, 2, 7);
   Bytes addresses = process.address;
-  add_address(addresses, nobodys_address());
+  add_address(addresses, unused_address());
   REQUIRE(bufenlarge_context_set_addresses(process.context(), addresses.data(), 2) == BUFENLARGE_OK);
   const auto begin = Clock::now();
   CHECK(process.send(1, Vector({8}).all()) == 0);
@@ -47,7 +48,8 @@ TEST_CASE("a port that nobody listens on: a clear error after the connect time l
   CHECK(process.failures.size() == 1);
 }
 
-TEST_CASE("a peer that is slow to response is waited for beyond the time limit: it may be computing", "[loss][connect]") {
+TEST_CASE("a channel waits beyond the time limit for a peer that does not respond: it may be computing",
+          "[loss][connect]") {
   Job job(2, {{"CONNECT_TIMEOUT", "50ms"}});
   CHECK(job[0].send(1, Vector({8}).all()) == 0);
   const auto end = Clock::now() + std::chrono::milliseconds(300);
@@ -56,13 +58,13 @@ TEST_CASE("a peer that is slow to response is waited for beyond the time limit: 
   job.send(0, 1, Vector({8}));
 }
 
-TEST_CASE("a process that ends is a lost peer, told once, to all, and its memory is freed", "[loss]") {
+TEST_CASE("a process that ends is a lost peer, reported once to every peer, and its memory is freed", "[loss]") {
   Job job(4);
   for (std::uint32_t rank = 1; rank < 4; ++rank) {
     job.send(0, rank, Vector({100}));
     job.send(rank, (rank % 3) + 1, Vector({100}));
   }
-  job.settle();
+  job.wait_idle();
   const std::uint64_t before = job[0].stats().registered_bytes;
   // event
   job[2].close();
@@ -99,7 +101,7 @@ TEST_CASE("a process that ends while it is asked to enlarge is a lost peer", "[l
   CHECK(job[0].last_status == BUFENLARGE_ERR_PEER);
 }
 
-TEST_CASE("a process that ends with data on its way does not harm the one it was for", "[loss]") {
+TEST_CASE("a process that ends with data on its way does not harm the receiver", "[loss]") {
   Job job(2);
   job.send(0, 1, Vector({100}));
   for (int i = 0; i < 10; ++i) (void)job[0].send(1, Vector({400}).all());
@@ -109,7 +111,7 @@ TEST_CASE("a process that ends with data on its way does not harm the one it was
   for (const Bytes& message : job[1].messages[0]) CHECK((message.size() == 100 || message.size() == 400));
 }
 
-TEST_CASE("what was sent before the peer went away is delivered before its loss is told", "[loss]") {
+TEST_CASE("data that a peer has sent before it ends is delivered before its loss is reported", "[loss]") {
   Job job(2);
   job.send(0, 1, Vector({100}));
   for (std::uint32_t n = 0; n < 5; ++n) CHECK(job[0].send(1, Vector({60}, n).all()) == 60);

@@ -16,7 +16,7 @@
 namespace bufenlarge::test {
 namespace {
 
-// Is any byte of the range mapped into this process?
+// Returns true if any byte of the range is mapped into this process.
 bool mapped(const void* begin, std::size_t bytes) {
   const auto from = reinterpret_cast<std::uintptr_t>(begin);
   std::ifstream maps("/proc/self/maps");
@@ -51,7 +51,7 @@ TEST_CASE("a region is whole pages, zeroed, and counted while it is registered",
   CHECK(counters.deregistrations == 2);
 }
 
-TEST_CASE("a region that is destroyed is unmapped: its pages are the system's again", "[memory_region][E7][E9]") {
+TEST_CASE("a region that is destroyed is unmapped: its pages go back to the system", "[memory_region][E7][E9]") {
   FabricPort port({ProviderChoice::kTcp, "lo"});
   const std::byte* where = nullptr;
   {
@@ -63,7 +63,7 @@ TEST_CASE("a region that is destroyed is unmapped: its pages are the system's ag
   CHECK_FALSE(mapped(where, 1 << 20));
 }
 
-TEST_CASE("a region moves with its counters, and is given back once", "[memory_region]") {
+TEST_CASE("a region that moves keeps its counters, and is deregistered once", "[memory_region]") {
   FabricPort port({ProviderChoice::kTcp, "lo"});
   MemoryRegion first = port.allocate(4096);
   const std::byte* where = first.data();
@@ -71,7 +71,7 @@ TEST_CASE("a region moves with its counters, and is given back once", "[memory_r
   CHECK(first.data() == nullptr);
   CHECK(second.data() == where);
   CHECK(port.registrations().deregistrations == 0);
-  second = port.allocate(8192);  // gives the first one back
+  second = port.allocate(8192);  // deregisters the first one
   CHECK(port.registrations().deregistrations == 1);
   CHECK_FALSE(mapped(where, 4096));
   CHECK(port.registrations().bytes == 8192);
@@ -80,7 +80,7 @@ TEST_CASE("a region moves with its counters, and is given back once", "[memory_r
   CHECK(port.registrations().bytes == 0);
 }
 
-TEST_CASE("memory that cannot be had is an empty region, and counts nothing", "[memory_region]") {
+TEST_CASE("memory that the system refuses is an empty region, and counts nothing", "[memory_region]") {
   FabricPort port({ProviderChoice::kTcp, "lo"});
   const MemoryRegion none = port.allocate(std::size_t{1} << 60);
   CHECK(none.bytes() == 0);
@@ -97,7 +97,7 @@ TEST_CASE("keys are never used again", "[memory_region][E7]") {
   CHECK(port.registrations().deregistrations == 1000);
 }
 
-TEST_CASE("keys that come round skip those that are in use", "[memory_region]") {
+TEST_CASE("keys that begin again skip those that are in use", "[memory_region]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   fid_fabric* opened = nullptr;
   REQUIRE(fi_fabric(info->fabric_attr, &opened, nullptr) == 0);
@@ -123,7 +123,7 @@ TEST_CASE("keys that come round skip those that are in use", "[memory_region]") 
   }
   CHECK(counters.bytes == 0);
   CHECK(counters.deregistrations == 6);
-  user.assign(5000, std::byte{1});  // it is still there
+  user.assign(5000, std::byte{1});  // the user's memory is still mapped
 }
 
 }  // namespace

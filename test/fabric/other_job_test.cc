@@ -43,17 +43,17 @@ std::uint32_t add(Process& process, const Name& name) {
 
 bool arrived(Process& process, std::uint32_t peer, std::size_t count) { return process.messages[peer].size() >= count; }
 
-TEST_CASE("a process of another job is a peer by its name, from the size of the job on", "[other_job]") {
+TEST_CASE("a process of another job becomes a peer by its name, numbered from the size of the job on", "[other_job]") {
   TwoJobs jobs;
   CHECK(add(jobs.here[0], name_of(jobs.there[2], 2)) == 2);
   CHECK(add(jobs.here[0], name_of(jobs.there[2], 1)) == 3);
-  CHECK(add(jobs.here[0], name_of(jobs.there[0], 2)) == 2);  // known already, whoever tells
+  CHECK(add(jobs.here[0], name_of(jobs.there[0], 2)) == 2);  // known already, whoever names it
   CHECK(add(jobs.here[0], name_of(jobs.here[1], 1)) == 1);   // of the own job: its rank
   CHECK(add(jobs.here[0], name_of(jobs.here[1], 0)) == 0);
   CHECK(name_of(jobs.here[0], 3) == name_of(jobs.there[0], 1));
 }
 
-TEST_CASE("what is no process's name is refused", "[other_job]") {
+TEST_CASE("data that is no name of a process is refused", "[other_job]") {
   TwoJobs jobs;
   Name name = name_of(jobs.here[1], 1);
   const std::uint32_t rank = 7;  // of a job of two
@@ -64,33 +64,34 @@ TEST_CASE("what is no process's name is refused", "[other_job]") {
   CHECK(bufenlarge_context_channel(jobs.here[0].context(), 2) == nullptr);
 }
 
-TEST_CASE("one that is called learns who it was by what it is sent, and can response", "[other_job]") {
+TEST_CASE("a process that is called by another job gets a peer number for the caller, and can reply", "[other_job]") {
   TwoJobs jobs;
   Process &caller = jobs.here[1], &called = jobs.there[0];
   const std::uint32_t to = add(caller, name_of(called, 0));
-  const Vector question({40}, 1), response({300, 5000}, 2);
+  const Vector request({40}, 1), reply({300, 5000}, 2);
   std::size_t sent = 0;
   REQUIRE(jobs.until([&] {
-    if (sent == 0) sent = caller.send(to, question.all());
+    if (sent == 0) sent = caller.send(to, request.all());
     return arrived(called, 3, 1);
   }));
-  CHECK(called.messages[3][0] == question.bytes());
+  CHECK(called.messages[3][0] == request.bytes());
   Name name{};
-  CHECK(bufenlarge_context_name(called.context(), 3, name.data()) == BUFENLARGE_ERR_ARGUMENT);  // not told yet
+  // Expect: the caller has a number, and its name is not known yet
+  CHECK(bufenlarge_context_name(called.context(), 3, name.data()) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(add(called, name_of(caller, 1)) == 3);
   CHECK(name_of(called, 3) == name_of(caller, 1));
   sent = 0;
   REQUIRE(jobs.until([&] {
-    if (sent < response.bytes().size()) sent += called.send(3, response.rest(sent));
+    if (sent < reply.bytes().size()) sent += called.send(3, reply.rest(sent));
     return arrived(caller, to, 1);
   }));
-  CHECK(caller.messages[to][0] == response.bytes());
-  CHECK(called.stats(3).send.phase == 1);  // it grew as any other
+  CHECK(caller.messages[to][0] == reply.bytes());
+  CHECK(called.stats(3).send.phase == 1);  // the channel has grown like any other
   CHECK(caller.stats().channels == 1);
   CHECK(called.stats().channels == 1);
 }
 
-TEST_CASE("two that call each other at once have one connection", "[other_job][connect]") {
+TEST_CASE("two processes that call each other at once have one connection", "[other_job][connect]") {
   TwoJobs jobs;
   std::uint32_t crossed = 0;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -110,7 +111,7 @@ TEST_CASE("two that call each other at once have one connection", "[other_job][c
   CHECK(crossed > 0);
 }
 
-TEST_CASE("a wrong key in the name makes a unauthorized, which is told nothing", "[other_job]") {
+TEST_CASE("a caller with a wrong key in the name is unauthorized and gets no reason", "[other_job]") {
   TwoJobs jobs;
   Name name = name_of(jobs.there[0], 0);
   name[BUFENLARGE_ADDRESS_BYTES] ^= std::byte{1};
@@ -123,7 +124,7 @@ TEST_CASE("a wrong key in the name makes a unauthorized, which is told nothing",
   CHECK(jobs.here[0].stats().channels == 0);
 }
 
-TEST_CASE("jobs of different geometry do not connect, and say so", "[other_job]") {
+TEST_CASE("jobs of different geometry do not connect, and the error says so", "[other_job]") {
   TwoJobs jobs(KnobTexts{{"PHASES", "512,16384"}});
   const std::uint32_t to = add(jobs.here[0], name_of(jobs.there[0], 0));
   REQUIRE(jobs.until([&] {
@@ -131,10 +132,11 @@ TEST_CASE("jobs of different geometry do not connect, and say so", "[other_job]"
     return !jobs.here[0].failures.empty();
   }));
   CHECK(jobs.here[0].failures[0].status == BUFENLARGE_ERR_PROTOCOL);
-  CHECK_THAT(jobs.here[0].failures[0].text, Contains("rank 0 of another job at 127.0.0.1") && Contains("geometry differs"));
+  CHECK_THAT(jobs.here[0].failures[0].text,
+             Contains("rank 0 of another job at 127.0.0.1") && Contains("geometry differs"));
 }
 
-TEST_CASE("that a process of another job ends is told to its peers alone", "[other_job][loss]") {
+TEST_CASE("the end of a process of another job is reported to its own peers alone", "[other_job][loss]") {
   TwoJobs jobs;
   Process& ending = jobs.there[1];
   const std::uint32_t to = add(jobs.here[0], name_of(ending, 1));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A FabricPort on the loopback interface whose events are written down; links and requests are the
-// test's to response.
+// A FabricPort on the loopback interface that records its events. The test owns the links and responds to requests.
 #pragma once
 
 #include <cstring>
@@ -25,7 +24,7 @@ class PortSide {
     Bytes data;
   };
 
-  // ---- events, as FabricPort calls them; `user` is not looked at: one link at a time
+  // ---- callbacks of FabricPort; they ignore `user`, since there is one link at a time
   void on_written(void*) { ++written; }
   void on_notification(void*) { ++notifications; }
   void on_data_written(void*) { ++data_written; }
@@ -61,7 +60,7 @@ class PortSide {
   std::deque<Incoming> requests;
 };
 
-// Both sides' events, until something comes true.
+// Polls both sides until `done` returns true. Returns false if that takes too long.
 template <class Done>
 bool both_poll(PortSide& one, PortSide& two, Done done) {
   return comes_true(done, [&] {
@@ -70,15 +69,15 @@ bool both_poll(PortSide& one, PortSide& two, Done done) {
   });
 }
 
-// Two sides with one connection.
+// Two sides with one connection between them.
 struct Connected {
   PortSide active, passive;
   FabricPort::Link from, to;
-  explicit Connected(const Bytes& ask = pattern(52, 1), const Bytes& response = pattern(52, 2)) {
-    from = active.open(passive, ask);
+  explicit Connected(const Bytes& request = pattern(52, 1), const Bytes& response = pattern(52, 2)) {
+    from = active.open(passive, request);
     REQUIRE(from);
     REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
-    CHECK(passive.requests.front().data == ask);
+    CHECK(passive.requests.front().data == request);
     to = passive.accept(response);
     REQUIRE(to);
     REQUIRE(both_poll(active, passive, [&] { return !active.connected.empty() && !passive.connected.empty(); }));

@@ -41,18 +41,18 @@ TEST_CASE("auto takes tcp where there is no RDMA device", "[provider]") {
   CHECK(provider_name(*choose_provider({ProviderChoice::kAuto, "lo"})) == "tcp");  // verbs never has loopback
 }
 
-TEST_CASE("without an interface there is one all the same", "[provider]") {
+TEST_CASE("without a value for the interface one is chosen", "[provider]") {
   CHECK(choose_provider({ProviderChoice::kTcp, ""}) != nullptr);
 }
 
-TEST_CASE("an interface there is not is refused by its name, with those there are", "[provider]") {
+TEST_CASE("an interface that does not exist is refused with its name and a list of those that do", "[provider]") {
   for (const char* name : {"nosuch0", "10.255.255.254", "lo0"}) {
     const std::string why = refusal({ProviderChoice::kTcp, name});
     CHECK_THAT(why, Contains("INTERFACE") && Contains(name) && Contains("lo (127.0.0.1)"));
   }
 }
 
-TEST_CASE("verbs without a device is refused with what works", "[provider]") {
+TEST_CASE("verbs without a device is refused with a setting that works", "[provider]") {
   CHECK_THAT(refusal({ProviderChoice::kVerbs, "lo"}),
              Contains("PROVIDER='verbs'") && Contains("127.0.0.1") && Contains("PROVIDER=tcp"));
 }
@@ -68,7 +68,7 @@ std::string arrival_refusal(const fi_info& info, ArrivalChoice choice) {
   return "";
 }
 
-// As verbs offers it: only these fields are looked at.
+// An offer as verbs makes it, as far as choose_arrival() looks at it.
 InfoPtr verbs_offer(std::uint32_t protocol, std::size_t immediate_data) {
   InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   info->ep_attr->protocol = protocol;
@@ -76,7 +76,7 @@ InfoPtr verbs_offer(std::uint32_t protocol, std::size_t immediate_data) {
   return info;
 }
 
-TEST_CASE("on tcp slots are polled for, whether it is asked for or not", "[provider][arrival]") {
+TEST_CASE("on tcp the receiver polls, with auto and with polled", "[provider][arrival]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   for (const ArrivalChoice choice : {ArrivalChoice::kAuto, ArrivalChoice::kPolled}) {
     const ArrivalVerdict verdict = choose_arrival(*info, choice);
@@ -85,7 +85,7 @@ TEST_CASE("on tcp slots are polled for, whether it is asked for or not", "[provi
   }
 }
 
-TEST_CASE("notifications on tcp are refused with what is allowed", "[provider][arrival]") {
+TEST_CASE("notifications on tcp are refused with the values that are allowed", "[provider][arrival]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   for (const auto& [choice, name] :
        {std::pair(ArrivalChoice::kNotified, "notified"), std::pair(ArrivalChoice::kMixed, "mixed")}) {
@@ -115,14 +115,14 @@ TEST_CASE("auto is mixed where writes carry immediate data, and polled where the
   }
 }
 
-TEST_CASE("the name of an arrival is that of the knob's value", "[provider][arrival]") {
+TEST_CASE("an arrival has the name that the knob uses", "[provider][arrival]") {
   CHECK(std::string(arrival_name(Arrival::kInOrder)) == "polled");
   CHECK(std::string(arrival_name(Arrival::kChecked)) == "polled");
   CHECK(std::string(arrival_name(Arrival::kNotified)) == "notified");
   CHECK(std::string(arrival_name(Arrival::kMixed)) == "mixed");
 }
 
-TEST_CASE("the reason tells how a notification is notified", "[provider][arrival]") {
+TEST_CASE("the reason says what a notification is: immediate data or a message", "[provider][arrival]") {
   const InfoPtr with_data = verbs_offer(FI_PROTO_RDMA_CM_IB_RC, 4);
   const InfoPtr without = verbs_offer(FI_PROTO_IWARP, 0);
   CHECK(has_immediate_data(*with_data));
@@ -143,11 +143,12 @@ TEST_CASE("libfabric's registration cache is off, unless the user has set it", "
   setenv("FI_MR_CACHE_MAX_COUNT", "0", 1);
 }
 
-TEST_CASE("window memory is bounded where it is pinned: half of the machine's, shared", "[provider]") {
+TEST_CASE("window memory is bounded where its pages are locked: half of the machine's memory, shared", "[provider]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   CHECK(window_bytes_max(*info, 4) == ~std::uint64_t{0});
   info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;
-  const auto half = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const auto half = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
   CHECK(window_bytes_max(*info, 1) == half);
   CHECK(window_bytes_max(*info, 0) == half);
   CHECK(window_bytes_max(*info, 4) == half / 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Large data over the tcp provider, by the C interface: what one process advertises others read.
+// Rendezvous over the tcp provider, by the C interface: one process advertises sources, others read them.
 #include <catch2/catch.hpp>
 
 #include <memory>
@@ -18,23 +18,24 @@ Sizes cut(std::size_t bytes, std::size_t parts) {
   return sizes;
 }
 
-std::uint32_t advertise(Process& source, std::uint32_t to, const Vector& memory, const void* cookie) {
-  std::uint32_t name = 0;
-  REQUIRE(bufenlarge_channel_advertise(source.channel(to), memory.all().data(), static_cast<int>(memory.all().size()),
-                                    const_cast<void*>(cookie), &name) == BUFENLARGE_OK);
-  REQUIRE(name != 0);
-  return name;
+// Advertises `memory` to one peer and returns its source handle.
+std::uint32_t advertise(Process& owner, std::uint32_t to, const Vector& memory, const void* cookie) {
+  std::uint32_t handle = 0;
+  REQUIRE(bufenlarge_channel_advertise(owner.channel(to), memory.all().data(), static_cast<int>(memory.all().size()),
+                                       const_cast<void*>(cookie), &handle) == BUFENLARGE_OK);
+  REQUIRE(handle != 0);
+  return handle;
 }
 
-// `to` is the cookie.
-bufenlarge_status_t read(Process& reader, std::uint32_t of, std::uint32_t name, std::uint64_t offset, Vector& to,
+// Reads into all of `to`; &to is the cookie.
+bufenlarge_status_t read(Process& reader, std::uint32_t of, std::uint32_t source, std::uint64_t offset, Vector& to,
                          unsigned flags = BUFENLARGE_READ_LAST) {
-  return bufenlarge_channel_read(reader.channel(of), name, offset, to.all().data(), static_cast<int>(to.all().size()),
+  return bufenlarge_channel_read(reader.channel(of), source, offset, to.all().data(), static_cast<int>(to.all().size()),
                                  to.bytes().size(), flags, &to);
 }
 
 void check_nothing_left(Job& job, std::uint32_t size) {
-  job.settle();
+  job.wait_idle();
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     CHECK(job[rank].stats().user_bytes == 0);
     CHECK(job[rank].failures.empty());
@@ -78,12 +79,13 @@ TEST_CASE("1 byte to 32 MiB are read from user memory to user memory", "[read][t
   check_nothing_left(job, 2);
 }
 
-TEST_CASE("without a destination the data is handed up, and is in no user's memory", "[read][tcp]") {
+TEST_CASE("without a destination the data is handed up in fragments, and no memory of the reader is registered",
+          "[read][tcp]") {
   Job job(2);
   const Vector source(cut(300'001, 7), 4);
-  const std::uint32_t name = advertise(job[0], 1, source, nullptr);
+  const std::uint32_t handle = advertise(job[0], 1, source, nullptr);
   int cookie = 0;
-  REQUIRE(bufenlarge_channel_read(job[1].channel(0), name, 1, nullptr, 0, 300'000, BUFENLARGE_READ_LAST, &cookie) ==
+  REQUIRE(bufenlarge_channel_read(job[1].channel(0), handle, 1, nullptr, 0, 300'000, BUFENLARGE_READ_LAST, &cookie) ==
           BUFENLARGE_OK);
   REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[0].releases.size() == 1; }));
   CHECK((job[1].handed_up[&cookie] == Bytes(source.bytes().begin() + 1, source.bytes().end())));
@@ -94,7 +96,7 @@ TEST_CASE("without a destination the data is handed up, and is in no user's memo
   check_nothing_left(job, 2);
 }
 
-TEST_CASE("more separate segments than are worth registering go through the ring", "[read][tcp]") {
+TEST_CASE("a read of more separate segments than are worth registering goes through the ring", "[read][tcp]") {
   Job job(2);
   Bytes from(100 * 8192), to(100 * 8192);
   from = pattern(from.size(), 3);
@@ -103,21 +105,21 @@ TEST_CASE("more separate segments than are worth registering go through the ring
     source.push_back({from.data() + n * 8192, 100});
     destination.push_back({to.data() + n * 8192, 100});
   }
-  std::uint32_t name = 0;
-  REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), source.data(), 100, nullptr, &name) == BUFENLARGE_OK);
-  REQUIRE(bufenlarge_channel_read(job[1].channel(0), name, 0, destination.data(), 100, 10'000, BUFENLARGE_READ_LAST,
+  std::uint32_t handle = 0;
+  REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), source.data(), 100, nullptr, &handle) == BUFENLARGE_OK);
+  REQUIRE(bufenlarge_channel_read(job[1].channel(0), handle, 0, destination.data(), 100, 10'000, BUFENLARGE_READ_LAST,
                                   nullptr) == BUFENLARGE_OK);
   REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[0].releases.size() == 1; }));
   bool same = true;
   for (std::size_t n = 0; n < 100; ++n) same = same && std::memcmp(&from[n * 8192], &to[n * 8192], 100) == 0;
   CHECK(same);
   CHECK(job[1].stats().user_refused == 1);
-  CHECK(job[0].stats().user_refused == 0);  // it was not asked to write
+  CHECK(job[0].stats().user_refused == 0);  // the request names no destinations
   CHECK(job[1].stats().fragment_bytes == 10'000);
   check_nothing_left(job, 2);
 }
 
-TEST_CASE("many reads are in flight both ways, among messages, of several peers", "[read][tcp][R1][R2]") {
+TEST_CASE("many reads of several peers are under way in both directions, between messages", "[read][tcp][R1][R2]") {
   constexpr std::uint32_t kSize = 3;
   Job job(kSize);
   std::mt19937 random(5);
@@ -128,7 +130,8 @@ TEST_CASE("many reads are in flight both ways, among messages, of several peers"
     const std::size_t bytes = 200 + random() % 300'000;
     from.push_back(std::make_unique<Vector>(cut(bytes, 1 + n % 5), n));
     to.push_back(std::make_unique<Vector>(cut(bytes, 1 + n % 4), 1000));
-    REQUIRE(read(job[reader], source, advertise(job[source], reader, *from.back(), nullptr), 0, *to.back()) == BUFENLARGE_OK);
+    const std::uint32_t handle = advertise(job[source], reader, *from.back(), nullptr);
+    REQUIRE(read(job[reader], source, handle, 0, *to.back()) == BUFENLARGE_OK);
     if (n % 10 == 0) job.send(reader, source, Vector({50 + n * 20}, n));
   }
   REQUIRE(job.until([&] {
@@ -141,7 +144,7 @@ TEST_CASE("many reads are in flight both ways, among messages, of several peers"
   check_nothing_left(job, kSize);
 }
 
-TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read][tcp][loss]") {
+TEST_CASE("a peer that ends in the middle ends its reads, and no others", "[read][tcp][loss]") {
   for (const unsigned rounds : {0u, 1u, 5u, 50u, 200u}) {
     INFO(rounds << " rounds");
     Job job(3);
@@ -153,7 +156,8 @@ TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read
     REQUIRE(read(job[0], 1, advertise(job[1], 0, mine, nullptr), 0, theirs) == BUFENLARGE_OK);
     job.rounds(rounds);
     job[0].close();
-    REQUIRE(job.until([&] { return job[1].reads.size() == 2 && job[1].releases.size() == 1 && !job[1].failures.empty(); }));
+    REQUIRE(job.until(
+        [&] { return job[1].reads.size() == 2 && job[1].releases.size() == 1 && !job[1].failures.empty(); }));
     job.rounds(100);
     CHECK(job[1].reads.size() == 2);
     CHECK(job[1].releases.size() == 1);
@@ -165,21 +169,22 @@ TEST_CASE("a peer that goes in the middle ends its reads, and no others", "[read
     REQUIRE(job.until([&] { return job[2].releases.size() == 1; }));
     CHECK(job[1].stats().user_bytes == 0);
     CHECK(job[1].failures.size() == 1);
-    std::uint32_t name = 0;
-    CHECK(bufenlarge_channel_advertise(job[1].channel(0), mine.all().data(), 1, nullptr, &name) != BUFENLARGE_OK);
+    std::uint32_t handle = 0;
+    CHECK(bufenlarge_channel_advertise(job[1].channel(0), mine.all().data(), 1, nullptr, &handle) != BUFENLARGE_OK);
     CHECK(read(job[1], 0, 77, 0, theirs) != BUFENLARGE_OK);
   }
 }
 
-TEST_CASE("who asks for what is not advertised loses his channel, and only that", "[read][tcp][hostile]") {
+TEST_CASE("a peer that reads a source it has no right to loses its channel, and no other peer does",
+          "[read][tcp][hostile]") {
   Job job(3);
   const Vector source({5000}, 1), other({5000}, 2);
   Vector destination({5000}, 3), kept({5000}, 4);
-  const std::uint32_t name = advertise(job[0], 1, source, nullptr);
+  const std::uint32_t handle = advertise(job[0], 1, source, nullptr);
   const std::uint32_t others = advertise(job[0], 2, other, nullptr);
-  SECTION("an unknown name") { REQUIRE(read(job[1], 0, name + 5, 0, destination) == BUFENLARGE_OK); }
-  SECTION("another peer's name") { REQUIRE(read(job[1], 0, others, 0, destination) == BUFENLARGE_OK); }
-  SECTION("beyond the end") { REQUIRE(read(job[1], 0, name, 1, destination) == BUFENLARGE_OK); }
+  SECTION("an unknown handle") { REQUIRE(read(job[1], 0, handle + 5, 0, destination) == BUFENLARGE_OK); }
+  SECTION("another peer's handle") { REQUIRE(read(job[1], 0, others, 0, destination) == BUFENLARGE_OK); }
+  SECTION("beyond the end") { REQUIRE(read(job[1], 0, handle, 1, destination) == BUFENLARGE_OK); }
   REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[0].releases.size() == 1; }));
   CHECK(job[1].reads[0].status != BUFENLARGE_OK);
   CHECK(job[0].releases[0].status == BUFENLARGE_ERR_PROTOCOL);
@@ -190,63 +195,64 @@ TEST_CASE("who asks for what is not advertised loses his channel, and only that"
   CHECK(job[0].failures.size() == 1);
 }
 
-TEST_CASE("a process reads what it advertised to itself", "[read][c_api]") {
+TEST_CASE("a process reads a source that it has advertised to itself", "[read][c_api]") {
   Job job(2);
   const Vector source({100, 70'000, 5}, 4);
   Vector destination({70'105}, 9), part({10}, 9);
-  const std::uint32_t name = advertise(job[0], 0, source, &source);
-  REQUIRE(read(job[0], 0, name, 95, part, 0) == BUFENLARGE_OK);
-  REQUIRE(read(job[0], 0, name, 0, destination) == BUFENLARGE_OK);
+  const std::uint32_t handle = advertise(job[0], 0, source, &source);
+  REQUIRE(read(job[0], 0, handle, 95, part, 0) == BUFENLARGE_OK);
+  REQUIRE(read(job[0], 0, handle, 0, destination) == BUFENLARGE_OK);
   CHECK(job[0].reads.empty());
   REQUIRE(job.until([&] { return job[0].reads.size() == 2 && job[0].releases.size() == 1; }));
   CHECK((destination.bytes() == source.bytes()));
   CHECK(std::memcmp(part.bytes().data(), source.bytes().data() + 95, 10) == 0);
   CHECK(job[0].releases[0].cookie == &source);
-  REQUIRE(read(job[0], 0, name, 0, destination) == BUFENLARGE_OK);  // it is released
+  REQUIRE(read(job[0], 0, handle, 0, destination) == BUFENLARGE_OK);  // the read before has released it
   REQUIRE(job.until([&] { return job[0].reads.size() == 3; }));
   CHECK(job[0].reads.back().status == BUFENLARGE_ERR_PROTOCOL);
 }
 
-TEST_CASE("what is shared is read by every peer, until it is not", "[read][tcp][R1]") {
+TEST_CASE("every peer reads window memory until it is deregistered", "[read][tcp][R1]") {
   Job job(3);
   Bytes memory = pattern(300'000, 8);
-  bufenlarge_window_t shared;
-  REQUIRE(bufenlarge_context_register_window(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
-  const std::uint32_t name = shared.source;
+  bufenlarge_window_t window;
+  REQUIRE(bufenlarge_context_register_window(job[0].context(), memory.data(), memory.size(), &window) == BUFENLARGE_OK);
+  const std::uint32_t handle = window.source;
   CHECK(job[0].stats().user_bytes == memory.size());
   Vector one({300'000}, 1), two({1000}, 2);
-  REQUIRE(read(job[1], 0, name, 0, one, 0) == BUFENLARGE_OK);
-  REQUIRE(read(job[2], 0, name, 299'000, two, 0) == BUFENLARGE_OK);
+  REQUIRE(read(job[1], 0, handle, 0, one, 0) == BUFENLARGE_OK);
+  REQUIRE(read(job[2], 0, handle, 299'000, two, 0) == BUFENLARGE_OK);
   REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[2].reads.size() == 1; }));
   CHECK((one.bytes() == memory));
   CHECK(std::memcmp(two.bytes().data(), memory.data() + 299'000, 1000) == 0);
-  job.settle();
-  bufenlarge_context_deregister_window(job[0].context(), name);
+  job.wait_idle();
+  bufenlarge_context_deregister_window(job[0].context(), handle);
   CHECK(job[0].stats().user_bytes == 0);
   CHECK(job[0].releases.empty());
-  REQUIRE(read(job[1], 0, name, 0, one, 0) == BUFENLARGE_OK);  // breaks the protocol
+  REQUIRE(read(job[1], 0, handle, 0, one, 0) == BUFENLARGE_OK);  // breaks the protocol
   REQUIRE(job.until([&] { return !job[0].failures.empty(); }));
   CHECK(job[0].failures[0].peer == 1);
 }
 
-TEST_CASE("a peer that releases what is shared is refused", "[read][tcp][hostile]") {
+TEST_CASE("a peer that releases window memory loses its channel", "[read][tcp][hostile]") {
   Job job(2);
   Bytes memory = pattern(1000, 8);
-  bufenlarge_window_t shared;
-  REQUIRE(bufenlarge_context_register_window(job[0].context(), memory.data(), memory.size(), &shared) == BUFENLARGE_OK);
-  const std::uint32_t name = shared.source;
+  bufenlarge_window_t window;
+  REQUIRE(bufenlarge_context_register_window(job[0].context(), memory.data(), memory.size(), &window) == BUFENLARGE_OK);
+  const std::uint32_t handle = window.source;
   Vector one({1000}, 1);
-  REQUIRE(read(job[1], 0, name, 0, one, BUFENLARGE_READ_LAST) == BUFENLARGE_OK);
+  REQUIRE(read(job[1], 0, handle, 0, one, BUFENLARGE_READ_LAST) == BUFENLARGE_OK);
   REQUIRE(job.until([&] { return !job[0].failures.empty(); }));
   CHECK(job[0].stats().user_bytes == memory.size());
 }
 
-TEST_CASE("calls that make no sense are refused", "[read][c_api]") {
+TEST_CASE("a read with a wrong handle or size is an argument error", "[read][c_api]") {
   Job job(2);
   Vector memory({100}, 1);
   CHECK(read(job[0], 1, 0, 0, memory) == BUFENLARGE_ERR_ARGUMENT);
-  CHECK(bufenlarge_channel_read(job[0].channel(1), 5, 0, memory.all().data(), 1, 99, 0, nullptr) == BUFENLARGE_ERR_ARGUMENT);
-  CHECK(bufenlarge_channel_read(job[0].channel(1), 5, 0, memory.all().data(), 1, 101, 0, nullptr) == BUFENLARGE_ERR_ARGUMENT);
+  for (const std::uint64_t bytes : {99u, 101u})
+    CHECK(bufenlarge_channel_read(job[0].channel(1), 5, 0, memory.all().data(), 1, bytes, 0, nullptr) ==
+          BUFENLARGE_ERR_ARGUMENT);
 }
 
 }  // namespace

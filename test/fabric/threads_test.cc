@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Contexts of one process share nothing but knobs: each thread drives its own.
+// Contexts of one process share nothing but the knobs: each thread drives its own.
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace bufenlarge::test {
 namespace {
 
-// Catch2's assertions are for one thread: the threads count what is wrong.
+// Only one thread may use assertions of Catch2, so the threads count what is wrong.
 struct Talk {
   std::atomic<int>& wrong;
 
@@ -28,7 +28,7 @@ struct Talk {
   }
 };
 
-TEST_CASE("four threads with two contexts each talk at once", "[threads]") {
+TEST_CASE("four threads with two contexts each send at the same time", "[threads]") {
   constexpr std::uint32_t kThreads = 4;
   std::vector<std::unique_ptr<Job>> jobs;
   for (std::uint32_t n = 0; n < kThreads; ++n) jobs.push_back(std::make_unique<Job>(2, KnobTexts{}, 1000 + n));
@@ -51,42 +51,54 @@ TEST_CASE("four threads with two contexts each talk at once", "[threads]") {
   }
 }
 
-TEST_CASE("a job of four whose processes are threads: everybody to everybody, small and large", "[threads][E10]") {
-  constexpr std::uint32_t kRanks = 4;
-  constexpr std::uint32_t kMessages = 20;
+constexpr std::uint32_t kRanks = 4;
+constexpr std::uint32_t kMessages = 20;
+
+// Bytes of the nth message; only those from rank 1 to rank 2 become large.
+std::size_t message_bytes(std::uint32_t from, std::uint32_t to, std::uint32_t n) {
+  return std::size_t{1} + (from == 1 && to == 2 ? n * 900 : n * 20);
+}
+
+// What the thread of one process sends to the others, message by message.
+struct Sender {
+  Process& self;
+  std::vector<std::uint32_t> next = std::vector<std::uint32_t>(kRanks);  // message
+  std::vector<std::size_t> sent = std::vector<std::size_t>(kRanks);      // bytes of it
+
+  // Sends what can be sent. Returns true if all messages are sent and all of the others have arrived.
+  bool done() {
+    bool all = true;
+    for (std::uint32_t peer = 0; peer < kRanks; ++peer) {
+      if (peer == self.rank) continue;
+      if (next[peer] < kMessages) {
+        const Vector vector({message_bytes(self.rank, peer, next[peer])}, self.rank * 100 + next[peer]);
+        sent[peer] += self.send(peer, vector.rest(sent[peer]));
+        if (sent[peer] == vector.bytes().size()) ++next[peer], sent[peer] = 0;
+      }
+      all = all && next[peer] == kMessages && self.messages[peer].size() == kMessages;
+    }
+    return all && self.idle();
+  }
+};
+
+TEST_CASE("in a job of four processes that are threads everyone sends to everyone, small and large",
+          "[threads][E10]") {
   std::vector<std::unique_ptr<Process>> processes;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
     processes.push_back(std::make_unique<Process>(KnobTexts{{"SLOTS", "4"}}, rank, kRanks, 99u));
-  exchange_cards(processes);
-  const auto size = [](std::uint32_t from, std::uint32_t to, std::uint32_t n) {
-    return std::size_t{1} + (from == 1 && to == 2 ? n * 900 : n * 20);
-  };
+  exchange_addresses(processes);
   std::atomic<std::uint32_t> done{0};
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      Process& self = *processes[rank];
-      std::vector<std::uint32_t> next(kRanks);
-      std::vector<std::size_t> sent(kRanks);
-      bool told = false;
-      const bool finished = comes_true(
-          [&] {
-            bool all = true;
-            for (std::uint32_t peer = 0; peer < kRanks; ++peer) {
-              if (peer == rank) continue;
-              if (next[peer] < kMessages) {
-                const Vector vector({size(rank, peer, next[peer])}, rank * 100 + next[peer]);
-                sent[peer] += self.send(peer, vector.rest(sent[peer]));
-                if (sent[peer] == vector.bytes().size()) ++next[peer], sent[peer] = 0;
-              }
-              all = all && next[peer] == kMessages && self.messages[peer].size() == kMessages;
-            }
-            if (all && self.idle() && !told) told = true, ++done;
-            return done == kRanks;  // others may still need this one's progress
-          },
-          [&] { self.progress(); });
-      if (!finished) ++wrong;
+      Sender sender{*processes[rank]};
+      bool counted = false;
+      const auto all_done = [&] {
+        if (sender.done() && !counted) counted = true, ++done;
+        return done == kRanks;  // the others may still need progress of this one
+      };
+      if (!comes_true(all_done, [&] { sender.self.progress(); })) ++wrong;
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -95,13 +107,13 @@ TEST_CASE("a job of four whose processes are threads: everybody to everybody, sm
     for (std::uint32_t from = 0; from < kRanks; ++from) {
       if (from == to) continue;
       for (std::uint32_t n = 0; n < kMessages; ++n)
-        CHECK(processes[to]->messages[from][n] == pattern(size(from, to, n), from * 100 + n));
+        CHECK(processes[to]->messages[from][n] == pattern(message_bytes(from, to, n), from * 100 + n));
       CHECK(processes[from]->stats(to).send.phase == (from == 1 && to == 2 ? 1 : 0));
     }
   }
 }
 
-TEST_CASE("contexts may be opened and closed by several threads at once", "[threads]") {
+TEST_CASE("several threads may open and close contexts at the same time", "[threads]") {
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (std::uint32_t n = 0; n < 4; ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Contexts of the C interface that talk to each other over libfabric's tcp provider on loopback.
+// Contexts of the C interface that exchange messages over libfabric's tcp provider on loopback.
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
@@ -15,7 +15,7 @@ namespace {
 struct Variant {
   const char* name;
   KnobTexts knobs;
-  std::uint32_t last_phase;  // where both directions are at the end
+  std::uint32_t last_phase;  // that both directions have at the end
 };
 
 const std::vector<Variant> kVariants{
@@ -24,7 +24,7 @@ const std::vector<Variant> kVariants{
     {"eight phases", {{"PHASES", "64,128,256,512,1024,2048,4096,8192"}, {"SLOTS", "4"}}, 7},
     {"one slot per ring", {{"SLOTS", "1"}}, 1},
     {"slots of 100 bytes", {{"PHASES", "100,1000"}}, 1},
-    {"the largest of the seeds: 2,000 and 200,000 bytes", {{"PHASES", "2000,200000"}, {"SLOTS", "4"}}, 1},
+    {"two phases of 2,000 and 200,000 bytes", {{"PHASES", "2000,200000"}, {"SLOTS", "4"}}, 1},
     {"enlargement off", {{"ENLARGEMENT", "off"}}, 0},
     {"enlargement off, one slot of 64 bytes", {{"ENLARGEMENT", "off"}, {"PHASES", "64"}, {"SLOTS", "1"}}, 0},
     {"one phase", {{"PHASES", "512"}}, 0},
@@ -38,12 +38,13 @@ TEST_CASE("messages of all sizes go there and back, whatever the settings", "[tr
     INFO(variant.name);
     Job job(2, variant.knobs);
     std::uint32_t seed = 0;
-    for (const std::size_t size : {1u, 7u, 8u, 39u, 40u, 41u, 76u, 80u, 81u, 488u, 489u, 1000u, 8168u, 8169u, 8232u, 8233u, 30'000u}) {
+    for (const std::size_t size : {1u, 7u, 8u, 39u, 40u, 41u, 76u, 80u, 81u, 488u, 489u, 1000u, 8168u, 8169u, 8232u,
+                                   8233u, 30'000u}) {
       job.send(0, 1, Vector({size}, ++seed));
       job.send(1, 0, Vector({size}, ++seed));
       job.send(0, 1, Vector({1, size, 3}, ++seed));
     }
-    job.settle();
+    job.wait_idle();
     for (const std::uint32_t rank : {0u, 1u}) {
       CHECK(job[rank].stats(1 - rank).send.phase == variant.last_phase);
       CHECK(job[rank].stats(1 - rank).receive.phase == variant.last_phase);
@@ -54,7 +55,7 @@ TEST_CASE("messages of all sizes go there and back, whatever the settings", "[tr
   }
 }
 
-// While it lives, no memory of so many bytes is to be had.
+// While an object of this class exists, the process cannot map `bytes` more bytes of memory (setrlimit(2)).
 class Shortage {
  public:
   explicit Shortage(std::size_t bytes) {
@@ -73,14 +74,14 @@ class Shortage {
   rlimit before_{};
 };
 
-TEST_CASE("memory that the system refuses is told once, with what was asked for, and the data arrives", "[traffic][E7]") {
+TEST_CASE("memory that the system refuses is reported once, with its size, and the data arrives", "[traffic][E7]") {
   Job job(2, {{"PHASES", "512,4194304"}, {"SLOTS", "16,1024"}});
   job.send(0, 1, Vector({8}));
   {
     const Shortage shortage(std::size_t{1} << 30);
     for (const std::uint32_t from : {0u, 1u})
       for (std::uint32_t n = 0; n < 3; ++n) job.send(from, 1 - from, Vector({20'000 + n, 10}, n));
-    job.settle();
+    job.wait_idle();
   }
   for (const std::uint32_t rank : {0u, 1u}) {
     REQUIRE(job[rank].warnings.size() == 1);
@@ -91,13 +92,13 @@ TEST_CASE("memory that the system refuses is told once, with what was asked for,
   }
 }
 
-TEST_CASE("a message of megabytes goes in fragments, in order", "[traffic][E13]") {
+TEST_CASE("a message of megabytes goes in fragments and arrives in order", "[traffic][E13]") {
   for (const char* phases : {"512,8192", "100,1000", "2000,200000"}) {
     Job job(2, {{"PHASES", phases}});
     INFO(phases);
     job.send(0, 1, Vector({3'000'000, 17}));
     job.send(1, 0, Vector({8}));
-    job.settle();
+    job.wait_idle();
     CHECK(job[0].stats(1).send.messages_fragmented == 1);
     CHECK(job[0].stats(1).send.bytes == 3'000'017);
   }
@@ -133,7 +134,7 @@ TEST_CASE("only the pair and the direction that carried large data are large", "
     for (std::uint32_t to = 0; to < kRanks; ++to)
       if (from != to) job.send(from, to, Vector({200}, from * 10 + to));
   job.send(2, 5, Vector({6000}));
-  job.settle();
+  job.wait_idle();
   for (std::uint32_t from = 0; from < kRanks; ++from) {
     for (std::uint32_t to = 0; to < kRanks; ++to) {
       if (from == to) continue;
@@ -158,8 +159,9 @@ TEST_CASE("while one channel waits for its acknowledgement the others go on", "[
   CHECK(job[0].last_status == BUFENLARGE_OK);
   for (std::uint32_t n = 0; n < 50; ++n) {
     const Vector small({300}, n);
-    REQUIRE(comes_true([&] { return job[0].send(2, small.all()) == 300; }, [&] { job[0].progress(), job[2].progress(); }));
-    REQUIRE(comes_true([&] { return job[2].messages[0].size() == n + 2; }, [&] { job[0].progress(), job[2].progress(); }));
+    const auto progress = [&] { job[0].progress(), job[2].progress(); };
+    REQUIRE(comes_true([&] { return job[0].send(2, small.all()) == 300; }, progress));
+    REQUIRE(comes_true([&] { return job[2].messages[0].size() == n + 2; }, progress));
     CHECK(job[0].send(1, large.all()) == 0);
     CHECK(job[0].send(1, Vector({1}).all()) == 0);
     CHECK(job[0].last_status == BUFENLARGE_OK);
@@ -192,7 +194,7 @@ TEST_CASE("many messages in flight keep their order", "[traffic][E12]") {
     for (bool taken = true; taken && sent < kMessages;) {
       const Vector vector({1 + sent % 700}, sent);
       taken = job[0].send(1, vector.all()) == vector.bytes().size();
-      // taken in part: the rest comes before anything else
+      // of a message that was taken in part the rest goes before anything else
       REQUIRE((taken || job[0].stats(1).send.messages <= sent));
       if (taken) ++sent;
       else if (job[0].stats(1).send.bytes != 0 && !taken) break;
@@ -205,7 +207,7 @@ TEST_CASE("many messages in flight keep their order", "[traffic][E12]") {
   CHECK(job[1].stats(0).receive.messages == kMessages);
 }
 
-TEST_CASE("crossing first sends of a whole job connect every pair once", "[traffic][connect]") {
+TEST_CASE("when all processes of a job send first at once, every pair has one connection", "[traffic][connect]") {
   constexpr std::uint32_t kRanks = 12;
   Job job(kRanks);
   const auto all_sent = [&, taken = std::vector<bool>(kRanks * kRanks)]() mutable {
@@ -233,10 +235,10 @@ TEST_CASE("crossing first sends of a whole job connect every pair once", "[traff
     CHECK(job[rank].failures.empty());
     crossed += job[rank].stats().connects_crossed;
   }
-  CHECK(crossed > 0);  // else this test would not have tested it
+  CHECK(crossed > 0);  // otherwise this test has tested nothing
 }
 
-TEST_CASE("a passive side says nothing before the active side's first message", "[traffic][connect]") {
+TEST_CASE("a passive side sends nothing before the active side's first message", "[traffic][connect]") {
   Job job(2);
   CHECK(job[0].send(1, Vector({8}).all()) == 0);
   REQUIRE(job.until([&] { return job[1].stats().channels == 1; }));

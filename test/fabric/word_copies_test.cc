@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that words are copied to where a device cannot send inline.
+// The memory that control words are copied to where a device cannot send inline.
 #include "fabric/word_copies.h"
 
 #include <catch2/catch.hpp>
@@ -29,7 +29,7 @@ class Slab {
   const std::size_t receives_;
 };
 
-TEST_CASE("a word's copy stays while as many others as the queue has entries are posted", "[word_copies]") {
+TEST_CASE("a word's copy stays until as many others were copied as the queue has entries", "[word_copies]") {
   Slab slab;
   WordCopies copies = slab.take();
   REQUIRE(copies.places != nullptr);
@@ -41,7 +41,7 @@ TEST_CASE("a word's copy stays while as many others as the queue has entries are
   CHECK(std::memcmp(places[1], pattern(kWordBytes, 1).data(), kWordBytes) == 0);
 }
 
-TEST_CASE("no two endpoints share a place, and all lie in registered memory", "[word_copies]") {
+TEST_CASE("no two endpoints share a place, and all places are in registered memory", "[word_copies]") {
   Slab slab;
   std::set<const std::byte*> seen;
   for (unsigned endpoint = 0; endpoint < 100; ++endpoint) {
@@ -55,7 +55,7 @@ TEST_CASE("no two endpoints share a place, and all lie in registered memory", "[
   }
 }
 
-TEST_CASE("words that arrive have places behind the copies, of no other endpoint", "[word_copies]") {
+TEST_CASE("received words have places behind the copies, which no other endpoint shares", "[word_copies]") {
   constexpr std::size_t kReceives = 9;
   Slab slab(kReceives);
   std::set<const std::byte*> seen;
@@ -74,7 +74,7 @@ TEST_CASE("words that arrive have places behind the copies, of no other endpoint
   }
 }
 
-TEST_CASE("places that were given back are taken again before memory is registered", "[word_copies]") {
+TEST_CASE("places that were given back are taken again before more memory is registered", "[word_copies]") {
   Slab slab;
   const WordCopies first = slab.take();
   const std::uint64_t registered = slab.registrations();
@@ -83,7 +83,7 @@ TEST_CASE("places that were given back are taken again before memory is register
   slab.give_back(first);
 }
 
-TEST_CASE("where no memory can be registered there are no places", "[word_copies]") {
+TEST_CASE("without registered memory there are no places", "[word_copies]") {
   WordCopySlab slab;
   const WordCopies none = slab.take(kPlaces, 0, [](std::size_t) { return MemoryRegion(); });
   CHECK(none.places == nullptr);

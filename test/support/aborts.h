@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Does a call break one of our own invariants? It is tried in a child process, which is expected to
-// end by BUFENLARGE_CHECK's abort().
+// aborts() returns true if a call breaks an invariant of the library. A child process makes the call; it then ends
+// by the abort() of BUFENLARGE_CHECK.
 #pragma once
 
 #include <fcntl.h>

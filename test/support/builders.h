@@ -35,7 +35,7 @@ inline PhaseTable phases(std::initializer_list<PhaseSpec> specs) {
   return table;
 }
 
-// The default two phases, and three small ones that are quick to go through.
+// Two phases much like the default ones, and three small ones that take few messages to go through.
 inline PhaseTable two_phases() { return phases({{512, 16}, {8192, 16}}); }
 inline PhaseTable three_phases() { return phases({{128, 4}, {512, 4}, {2048, 4}}); }
 
@@ -45,7 +45,7 @@ inline ChannelSettings settings(const PhaseTable& table) {
   return made;
 }
 
-// Bytes that differ by place and by `seed`.
+// Returns bytes that depend on their place and on `seed`.
 inline Bytes pattern(std::size_t bytes, std::uint32_t seed = 1) {
   Bytes made(bytes);
   std::uint32_t state = seed * 2654435761u + 1;
@@ -78,7 +78,7 @@ class Vector {
   [[nodiscard]] Bytes& bytes() { return bytes_; }
   [[nodiscard]] const Bytes& bytes() const { return bytes_; }
 
-  // The vector without its first `taken` bytes, as an upper layer retries.
+  // Returns the vector without its first `taken` bytes, which an upper layer sends when the rest was not taken.
   [[nodiscard]] std::vector<iovec> rest(std::size_t taken) const {
     std::vector<iovec> left;
     for (const iovec& element : elements_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The main function of every Catch2 test program, and the log guard: the library prints a line that
-// begins with "bufenlarge:" only when something is wrong that nobody asked for (a failing fi_close,
-// an exception in progress). A run in which it did so fails, whatever the assertions said.
+// The main function of every Catch2 test program, with a log guard. The library prints a line that begins with
+// "bufenlarge:" only when it cannot report an error in another way (fi_close(3) fails, or progress throws where
+// there is no fatal callback). A run with such a line fails, even if all assertions hold.
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<int> warnings{0};
 
-// Writes through to the real standard error and looks at what passes.
+// Writes the text to the real standard error and counts those of the library.
 ssize_t watch(void*, const char* text, std::size_t bytes) {
   if (std::string_view(text, bytes).find("bufenlarge:") != std::string_view::npos) ++warnings;
   return write(STDERR_FILENO, text, bytes);
@@ -31,6 +31,6 @@ int main(int argc, char** argv) {
   stderr = watched;
   const int failed = Catch::Session().run(argc, argv);
   std::fflush(watched);
-  if (warnings != 0) std::printf("log guard: the library printed %d warnings nobody expected\n", warnings.load());
+  if (warnings != 0) std::printf("log guard: the library printed %d unexpected warnings\n", warnings.load());
   return failed != 0 ? failed : warnings != 0 ? 1 : 0;
 }

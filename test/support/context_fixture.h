@@ -99,7 +99,7 @@ class ContextFixture {
   // Connected as the passive side; the peer's first message has been read.
   FakePeer& accept(std::uint32_t rank = 1) {
     FakePeer& other = ask_in(rank);
-    other.greet();
+    other.send_hello();
     rounds();
     REQUIRE(channel(rank).connection().state() == Connect::State::kReady);
     return other;

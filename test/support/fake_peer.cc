@@ -48,7 +48,7 @@ Bytes FakePeer::hello_bytes(std::uint16_t attempt) const {
 
 void FakePeer::meet(std::span<const std::byte> hello) {
   const HelloVerdict verdict = check_hello(hello, expectation());
-  if (!verdict.hello) throw std::runtime_error("the channel's hello is not right: " + verdict.text);
+  if (!verdict.hello) throw std::runtime_error("the channel's Hello was not accepted: " + verdict.text);
   theirs_ = *verdict.hello;
   ring_address_ = theirs_.ring_address;
   ring_key_ = theirs_.ring_key;
@@ -106,12 +106,12 @@ void FakePeer::advance() {
 }
 
 void FakePeer::write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) {
-  const bool rings = on_notified && (theirs_.flags & kHelloWantsNotifications) != 0 && !checks(payload.size());
-  const Bytes slot = seal(kind, payload, static_cast<std::uint8_t>(rings ? marks | kMarkNotified : marks));
+  const bool notified = on_notified && (theirs_.flags & kHelloWantsNotifications) != 0 && !checks(payload.size());
+  const Bytes slot = seal(kind, payload, static_cast<std::uint8_t>(notified ? marks | kMarkNotified : marks));
   const std::size_t begin = payload_offset(their_phase_.stride(), static_cast<std::uint32_t>(payload.size()));
   place(slot, begin, slot.size() - begin);
   advance();
-  if (rings) on_notified();
+  if (notified) on_notified();
 }
 
 void FakePeer::write_control(std::size_t offset, std::span<const std::byte> bytes) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The other side of one channel, played by the test: it has a receive ring and a control inbox in the
-// FakeFabric, reads what the channel under test writes there, and writes what it is told to, right or
-// wrong, into the channel's ring and control block.
+// The other side of one channel, played by the test. It has a receive ring and a control inbox in the FakeFabric and
+// reads what the channel under test writes there. Into the channel's ring and control block it writes what the test
+// wants, allowed by the protocol or not.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,35 @@ class FakePeer {
  public:
   FakePeer(FakeFabric& fabric, std::uint32_t rank, std::uint32_t size, const PhaseTable& phases);
 
-  // ---- meeting
+  // ---- connecting
   [[nodiscard]] Hello hello(std::uint16_t attempt) const;
   [[nodiscard]] Bytes hello_bytes(std::uint16_t attempt) const;
-  // Takes what the channel under test told about itself.
+  // Takes the Hello of the channel under test: where its ring and control block are. Throws if it is not right.
   void meet(std::span<const std::byte> hello);
   [[nodiscard]] const Hello& theirs() const { return theirs_; }
   [[nodiscard]] HelloExpectation expectation() const;
 
-  // ---- what arrived here
+  // ---- what arrives here
   struct Arrival {
     SlotTrailer trailer;
     Bytes payload;
     [[nodiscard]] SlotKind kind() const { return static_cast<SlotKind>(trailer.kind); }
   };
+  // Returns the next slot that the channel has written, or nothing. Throws if it is not valid.
   std::optional<Arrival> next();
   [[nodiscard]] ControlInbox& inbox() const { return *reinterpret_cast<ControlInbox*>(inbox_->data()); }
   [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
   [[nodiscard]] const FakeFabric::Memory& ring() const { return *ring_; }
 
-  // ---- what is written there
-  void greet() { write_slot(SlotKind::kHello, {}, 0); }
+  // ---- what this side writes
+  void send_hello() { write_slot(SlotKind::kHello, {}, 0); }
   void send(std::span<const std::byte> payload, std::uint8_t marks = kMarkFirst | kMarkLast) {
     write_slot(SlotKind::kPayload, payload, marks);
   }
   void ask(EnlargeRequest request);
   void write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks);
-  // The slot that would be written next, and its place; for those that write it fragment by fragment.
+  // Three steps of write_slot(), for tests that write a slot in parts: makes the slot, writes some of its bytes to its
+  // place, and goes on to the next place.
   [[nodiscard]] Bytes seal(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) const;
   void place(std::span<const std::byte> slot, std::size_t offset, std::size_t bytes) const;
   void advance();
@@ -56,22 +58,22 @@ class FakePeer {
   void grant_all() { grant(consumed_); }
   void repeat(EnlargeRequest request) const;
 
-  // ---- enlarging what arrives here: the ring is changed, the acknowledgement comes back to be written
+  // ---- enlarging the ring here: exchanges it and returns the acknowledgement, which the test writes
   [[nodiscard]] EnlargeAck provision(std::uint8_t phase, std::uint32_t number,
                                      AckStatus status = AckStatus::kProvisioned);
   void acknowledge(const EnlargeAck& ack) const { place_ack(ack, 0, sizeof ack); }
   void place_ack(const EnlargeAck& ack, std::size_t offset, std::size_t bytes) const;
-  // ---- enlarging what goes there: writes into the ring that the acknowledgement in inbox() describes
+  // ---- enlarging the ring there: from now on writes go to the ring that the acknowledgement in inbox() describes
   void follow_ack();
 
-  std::uint8_t flags = 0;         // of the hello: what this side asks for
-  std::function<void()> on_notified;  // after each slot that the channel is to be notified for
-  std::optional<std::uint32_t> granted_low;  // rides on slots instead of consumed(), to break the rules
-  std::optional<std::uint16_t> epoch;        // the same for the ring's epoch
+  std::uint8_t flags = 0;             // of the Hello: what this side wants
+  std::function<void()> on_notified;  // called after each slot that needs a notification
+  std::optional<std::uint32_t> granted_low;  // in slots instead of consumed(), to break the protocol
+  std::optional<std::uint16_t> epoch;        // in slots instead of the ring's epoch, to break the protocol
 
  private:
   [[nodiscard]] const Phase& own_phase() const { return phases_.at(phase_); }
-  // Whether a slot of so many bytes goes with a check, for a channel that takes slots as it told.
+  // Returns true if the channel's Hello wants a check in a slot of so many bytes.
   [[nodiscard]] bool checks(std::size_t bytes) const;
   void write_control(std::size_t offset, std::span<const std::byte> bytes) const;
 

@@ -248,7 +248,7 @@ unsigned FakePort::poll(Handler& handler) {
     Posted done = finish_oldest(posted_);
     while (done.held) done = finish_oldest(posted_);
     if (done.link->user == nullptr) continue;
-    if (done.use < WriteUse::kData)
+    if (!is_data(done.use))
       handler.on_written(done.link->user);
     else
       handler.on_data_written(done.link->user);

@@ -41,9 +41,9 @@ class RendezvousFixture : public ContextFixture {
       data = data.subspan(to.bytes);
     }
   }
-  void fragment(std::uint32_t sequence, std::span<const std::byte> data, bool last, std::uint32_t spare = 0,
+  void fragment(std::uint32_t sequence, std::span<const std::byte> data, bool last, std::uint32_t reserved = 0,
              std::uint32_t rank = 1) {
-    const ReadFragment head{sequence, spare};
+    const ReadFragment head{sequence, reserved};
     Bytes payload(sizeof head + data.size());
     std::memcpy(payload.data(), &head, sizeof head);
     if (!data.empty()) std::memcpy(payload.data() + sizeof head, data.data(), data.size());

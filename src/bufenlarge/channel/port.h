@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: MIT
-// What a channel needs from whatever carries its writes. fabric/fabric_port.h implements it over
-// libfabric, test/sim/sim_port.h over a virtual clock; channel/ is compiled unchanged on both.
+// What a channel needs from the fabric below it. fabric/fabric_port.h implements it over libfabric,
+// test/sim/sim_port.h over a virtual clock; channel/ is compiled unchanged on both. No call waits, and one thread at
+// a time may call a port.
 //
-// Region   registered memory, zeroed when allocated; unregistered and given back to the system when
-//          destroyed; empty when it could not be had. Not to be destroyed while a write reads it.
-//          register_memory() gives one over memory of the user, which is not zeroed and stays his.
-// Link     one endpoint, from open() or accept(); empty when that failed. Closing it ends its
-//          completions and events. `user` comes back with each of them.
-// Request  an incoming connection request, answered once by accept() or reject().
+// Region   Registered memory. allocate() returns zeroed memory of its own, register_memory() a region over memory
+//          of the user; both return an empty region if the system refuses. The destructor deregisters the memory
+//          and returns what allocate() had mapped to the system. No region is destroyed while a write reads it.
+// Link     One endpoint. open() and accept() return it, or an empty one if they fail. The destructor closes the
+//          endpoint; no callback names it after that. Each callback gets the `user` that came with it.
+// Request  A connection request of a peer. The caller accepts or rejects it, once.
 //
-// write() posts one RDMA write, and with WriteUse::kNotifiedSlots a notification behind it. The writes of a
-// link are placed at the peer in posting order, the bytes of one write in any order unless arrival()
-// is kInOrder. Grant and repeat words are copied before it returns, and whatever has up to kInlineBytes
-// where the device can send that inline. With WriteUse::kLastData the peer's on_read_done() has `sequence` when
-// that write and all before it are placed; it keeps receives posted for as many as the two bounds below say.
+// write() posts one RDMA write, and with WriteUse::kNotifiedSlots a notification behind it. The writes of a link are
+// placed at the peer in the order they were posted in; the bytes of one write are placed in any order, unless
+// arrival() is kInOrder. The port copies grant and repeat words before write() returns and, where the device can
+// send them inline, all writes of up to kInlineBytes. After a write with WriteUse::kLastData the peer's port calls
+// on_read_done() with `sequence` when that write and all earlier ones are placed; a port keeps enough receives
+// posted for kReadsPerLinkMax requests of each link and kReadsPerPortMax of all.
 //
-// poll(handler) reads completions, poll_events(handler) connection events; both never wait and call
-//   handler.on_written(user)                      one posted (not copied) write of slots is complete,
-//                                                 in order; words have no such call
-//   handler.on_notification(user)                     the peer's oldest notification not told yet: the write
-//                                                 before it, and all before that, are placed
-//   handler.on_data_written(user)                 the same as on_written, for writes of data
-//   handler.on_read_done(user, sequence)          the last write of an response, and all before it, are placed;
-//                                                 user is nullptr where the port cannot tell
-//   handler.on_lost(user, text)                   refused, unreachable, or broken
-//   handler.on_connected(user, private_data)
-//   handler.on_rejected(user, private_data)
-//   handler.on_request(request, private_data)
+// poll(handler) reads completions, poll_events(handler) reads connection events. They call
+//   handler.on_written(user)                  when a write of slots is complete that returned kPosted, in the order
+//                                             of posting; a control word has no such call
+//   handler.on_data_written(user)             the same for a write of data
+//   handler.on_notification(user)             once for each notification of the peer, in order: the write before it,
+//                                             and all earlier ones, are placed
+//   handler.on_read_done(user, sequence)      when the last write of a response, and all earlier ones, are placed;
+//                                             `user` is nullptr where the port does not know the link
+//   handler.on_lost(user, text)               when an attempt was refused without private data or could not reach the
+//                                             peer, and when a connection broke; `text` says why
+//   handler.on_connected(user, private_data)  when the connection is established, on both sides
+//   handler.on_rejected(user, private_data)   when the peer has rejected the attempt
+//   handler.on_request(request, private_data) when a peer wants to connect
+// Private data is valid until the callback returns.
 #pragma once
 
 #include <concepts>
@@ -36,28 +40,31 @@
 
 namespace bufenlarge {
 
-// How a receiver on this port learns that slots are there (docs/fabric-assumptions.md).
+// How a receiver on this port learns that a slot has arrived (docs/fabric-assumptions.md).
 enum class Arrival : std::uint8_t {
-  kInOrder,   // polls the commit word: the bytes of a write appear in order
-  kChecked,   // polls the commit word and takes a slot when its check holds
-  kNotified,  // takes what a completion covers: immediate data, or a message after the write (iWARP)
-  kMixed,     // small slots as kChecked, writes with a larger one as kNotified
+  kInOrder,   // it polls the commit word: the bytes of a write appear in order
+  kChecked,   // it polls the commit word and takes a slot when its check holds
+  kNotified,  // it takes slots whose write has a notification: immediate data, or a message after it (iWARP)
+  kMixed,     // small slots as with kChecked, writes with a larger slot as with kNotified
 };
+// Returns true if the receiver looks at the ring without a notification.
 constexpr bool polls(Arrival arrival) { return arrival != Arrival::kNotified; }
 constexpr bool has_notifications(Arrival arrival) {
   return arrival == Arrival::kNotified || arrival == Arrival::kMixed;
 }
 
+// What a write carries, and what follows it.
 enum class WriteUse : std::uint8_t {
-  kSlots,
-  kMoreSlots,  // the same; the next write of slots follows at once, so the port may hold it until then
-  kNotifiedSlots,  // the peer asked for notifications
-  kWord,       // into a control block; copied, or not changed until the peer has used it
-  kData,       // between user memory: part of the response to a read request, or unasked
-  kMoreData,   // the same; the next write of data follows at once, so the port may hold it until then
-  kLastData,   // its last part, which tells the peer
+  kSlots,          // slots
+  kMoreSlots,      // slots; another write of slots follows at once, so the port may hold this one until then
+  kNotifiedSlots,  // slots; a notification follows
+  kWord,           // into a control block; the port copies it, or the channel keeps it until the peer has used it
+  kData,           // from user memory to user memory: part of a response, or a one-sided write
+  kMoreData,       // data; another write of data follows at once, so the port may hold this one until then
+  kLastData,       // data; the last write of a response, of which the peer gets `sequence`
 };
 
+// Returns true for a write from user memory to user memory.
 constexpr bool is_data(WriteUse use) {
   return use == WriteUse::kData || use == WriteUse::kMoreData || use == WriteUse::kLastData;
 }
@@ -68,37 +75,38 @@ struct RdmaWrite {
   const Region& region;
   const std::byte* from;  // in the region
   std::size_t bytes;
-  std::uint64_t address;  // remote
-  std::uint32_t key;      // remote
+  std::uint64_t address;  // at the peer
+  std::uint32_t key;      // of the peer's memory
   WriteUse use;
-  std::uint32_t sequence = 0;  // with kLastData
+  std::uint32_t sequence = 0;  // of the read request, with kLastData; otherwise 0
 };
 
-// What registered memory of the user is for.
+// What registered memory of the user is used for.
 enum class MemoryUse : std::uint8_t {
   kSource,       // own writes read it
-  kDestination,  // the peer writes to it
+  kDestination,  // peers write to it
   kWindow,       // both
 };
 
 enum class WriteResult : std::uint8_t {
-  kCopied,  // taken; no completion will come. Slots stay as they are until the peer has granted them
-  kPosted,  // taken; on_written() comes when the source memory is free
-  kHeld,    // taken; the source is free when that of the next write of data is, whose completion is for both. A port
-            // that holds data completes all other data, and posts nothing else before
-  kAgain,   // no room in the queue: try after poll()
-  kFailed,  // the link is lost
+  kCopied,  // accepted; it has no completion. The channel leaves slots as they are until the peer has granted them
+  kPosted,  // accepted; on_written() or on_data_written() comes when the port no longer reads the source memory
+  kHeld,    // queued (data only); one completion covers this write and the next write of data. Until that one comes
+            // the port posts nothing else, and every other write of data has a completion
+  kAgain,   // not accepted, there is no room in the queue: the caller tries again after poll()
+  kFailed,  // not accepted, the link is lost
 };
 
-// Enough for words, and for slots of 24 bytes of payload: MPI's messages of up to 8 bytes. A larger send queue
-// entry is the price: on rxe an entry takes 256 bytes up to here (docs/decisions/0009-queue-sizes.md).
+// The largest write that a device may send inline, in bytes: a control word, or a slot with 24 bytes of payload, which
+// holds an MPI message of up to 8 bytes. More would need larger entries of the send queue: up to this size an entry
+// of rxe takes 256 bytes (docs/decisions/0009-queue-sizes.md).
 inline constexpr std::size_t kInlineBytes = 48;
 
-// Slot writes one channel keeps posted at most. libfabric's tcp provider has no bound of its own, and
-// verbs endpoints have a shorter queue and response kAgain.
+// The most writes of slots that one channel keeps posted. libfabric's tcp provider has no bound of its own; on verbs
+// the send queue is shorter, and write() returns kAgain before.
 inline constexpr std::uint32_t kWritesInFlightMax = 16;
 
-// Read requests under way, of one link and of one port. Each takes a posted receive on verbs.
+// The most read requests that one link, and one port, has under way. On verbs each takes a posted receive.
 inline constexpr std::uint32_t kReadsPerLinkMax = 8;
 inline constexpr std::uint32_t kReadsPerPortMax = 64;
 

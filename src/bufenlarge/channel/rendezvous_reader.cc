@@ -182,7 +182,7 @@ void RendezvousReader<PortT>::on_fragment(std::span<const std::byte> payload, bo
     std::memcpy(&head, payload.data(), sizeof head);
     request = link_.core().reads.find(head.sequence);
   }
-  const bool known = request != nullptr && request->reader == this && head.spare == 0;
+  const bool known = request != nullptr && request->reader == this && head.reserved == 0;
   if (!known || !take_fragment(*request, payload.subspan(sizeof head), last)) protocol_error();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What completions and events point to: one endpoint of a FabricPort.
+// One endpoint of a FabricPort. The contexts of completions and events point to it.
 //
-// A completion may still name an endpoint that was closed a moment ago, so an Endpoint lives as long as
-// its port; only libfabric's part of it is closed.
+// A completion may still name an endpoint that was closed a moment ago. So an Endpoint lives as long as its
+// port, and closing it closes only libfabric's object.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace bufenlarge {
 struct CompletionQueue;
 class FabricPort;
 
-// One range of a write.
+// One contiguous range of a write.
 struct WritePart {
   const std::byte* from;
   void* descriptor;
@@ -28,12 +28,12 @@ struct WritePart {
 inline constexpr std::size_t kWritePartsMax = 4;
 
 struct Endpoint {
-  // An operation's context says whose it is, and what.
   enum class Operation : std::uint8_t { kSlots, kWord, kData, kMessage, kReceive };
+  // What the context of an operation points to.
   struct Tag {
-    Endpoint* endpoint;            // nullptr: a receive that all endpoints share
+    Endpoint* endpoint;  // nullptr: a receive that all endpoints share
     Operation operation;
-    std::byte* received = nullptr; // where such a receive places a message
+    std::byte* received = nullptr;  // where such a receive places a message
   };
 
   Endpoint()
@@ -49,19 +49,19 @@ struct Endpoint {
 
   std::array<Tag, 5> tags;
   EndpointFid fid;
-  void* user = nullptr;              // nullptr once closed
+  void* user = nullptr;  // of the link, handed to each callback; nullptr after it was closed
   FabricPort* port = nullptr;
-  CompletionQueue* queue = nullptr;  // the port's
+  CompletionQueue* queue = nullptr;  // of the port
   WordCopies words;                  // empty where the device needs none (FabricPort::bind)
-  std::array<WritePart, kWritePartsMax> held{};  // writes that go with the next (tcp): all of slots, or all of data
+  std::array<WritePart, kWritePartsMax> held{};  // writes that wait for the next one (tcp): all slots, or all data
   std::uint32_t held_count = 0;
   bool holds_data = false;
-  std::uint32_t received = 0;        // own receives used up
-  std::uint32_t posted = 0;          // entries of the send queue whose completion was not read yet
-  bool connecting = false;           // an own attempt, not answered
+  std::uint32_t received = 0;  // receives of this endpoint that have completed, modulo 2^32
+  std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
+  bool connecting = false;     // an own attempt is under way
 };
 
-// Owns an endpoint's libfabric part.
+// Owns an endpoint's libfabric object and closes it. Its port outlives it.
 class EndpointLink {
  public:
   EndpointLink() = default;

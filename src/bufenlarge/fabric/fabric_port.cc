@@ -13,7 +13,7 @@ namespace bufenlarge {
 
 namespace {
 
-// The first completion queue is for this many endpoints at most.
+// The first completion queue has room for at most this many endpoints.
 constexpr std::size_t kFirstEndpointsMax = 64;
 
 std::span<const std::byte> trailing(const std::array<std::byte, 512>& bytes, ssize_t read) {
@@ -43,13 +43,14 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   arrival_ = choose_arrival(*info_, request.arrival);
   const bool shared = verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
   if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? request.slots_max : 0);
-  // tcp: with FI_WAIT_FD an idle read is an epoll whatever the number of endpoints (libfabric.md, 5)
+  // With FI_WAIT_FD tcp reads an idle queue by one epoll, however many endpoints there are.
   completions_.emplace(domain, verbs_ ? FI_WAIT_NONE : FI_WAIT_FD, verbs_,
                        std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
                        info_->tx_attr->size + receives_, shared ? kReadsPerPortMax : 0);
   inline_bytes_ = info_->tx_attr->inject_size;
   inline_words_ = inline_bytes_ >= kWordBytes;
-  parts_max_ = std::clamp<std::size_t>(std::min(info_->tx_attr->iov_limit, info_->tx_attr->rma_iov_limit), 1, kWritePartsMax);
+  parts_max_ = std::clamp<std::size_t>(std::min(info_->tx_attr->iov_limit, info_->tx_attr->rma_iov_limit), 1,
+                                       kWritePartsMax);
   regions_.fid = domain;
   regions_.virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   if (shared) post_shared_receives();
@@ -61,7 +62,7 @@ void FabricPort::post_shared_receives() {
   must("fi_srx_context", fi_srx_context(domain_.get(), info_->rx_attr, &shared, nullptr));
   shared_receive_.reset(shared);
   shared_places_ = allocate(shared_tags_.size() * kWordBytes);
-  if (shared_places_.bytes() == 0) throw FabricError("memory for receives: " + memory_error());
+  if (shared_places_.bytes() == 0) throw FabricError("no memory for receives: " + memory_error());
   for (std::size_t i = 0; i < shared_tags_.size(); ++i) {
     shared_tags_[i] = {nullptr, Endpoint::Operation::kReceive, shared_places_.data() + i * kWordBytes};
     must("fi_recv", post_shared_receive(shared_tags_[i]) ? 0 : -FI_EAGAIN);
@@ -92,7 +93,8 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   return endpoints_.back().get();
 }
 
-// Everything an endpoint needs before it connects, its receives too.
+// Gives an endpoint everything that it needs before it connects: queues, places for words, receives. Closes it
+// and returns false if that fails.
 bool FabricPort::bind(Endpoint& endpoint) {
   CompletionQueue* queue = completions_->reserve();
   if (!succeeded("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return false;
@@ -102,14 +104,14 @@ bool FabricPort::bind(Endpoint& endpoint) {
     endpoint.words = words_.take(info_->tx_attr->size, immediate_data_ ? 1 : receives_,
                                  [this](std::size_t bytes) { return allocate(bytes); });
   const bool has_words = !needs_words || endpoint.words.places != nullptr;
-  if (!has_words) last_error_ = "memory for words: " + memory_error();
-  bool ready = has_words &&
-               succeeded("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
-               succeeded("fi_ep_bind of the completion queue",
-                      fi_ep_bind(fid, &queue->fid->fid, FI_TRANSMIT | FI_RECV | (verbs_ ? 0 : FI_SELECTIVE_COMPLETION))) &&
-               (!shared_receive_ || succeeded("fi_ep_bind of the receive context",
-                                           fi_ep_bind(fid, &shared_receive_->fid, 0))) &&
-               succeeded("fi_enable", fi_enable(fid));
+  if (!has_words) last_error_ = "no memory for control words: " + memory_error();
+  const std::uint64_t flags = FI_TRANSMIT | FI_RECV | (verbs_ ? 0 : FI_SELECTIVE_COMPLETION);
+  bool ready =
+      has_words && succeeded("fi_ep_bind of the event queue", fi_ep_bind(fid, &events_->fid, 0)) &&
+      succeeded("fi_ep_bind of the completion queue", fi_ep_bind(fid, &queue->fid->fid, flags)) &&
+      (!shared_receive_ ||
+       succeeded("fi_ep_bind of the receive context", fi_ep_bind(fid, &shared_receive_->fid, 0))) &&
+      succeeded("fi_enable", fi_enable(fid));
   for (std::uint32_t i = 0; ready && i < receives_; ++i)
     ready = succeeded("fi_recv", post_receive(endpoint, i) ? 0 : -FI_EAGAIN);
   endpoint.queue = queue;
@@ -125,17 +127,19 @@ bool FabricPort::succeeded(const char* call, ssize_t code) {
 }
 
 std::string FabricPort::memory_error() const {
-  return std::to_string(regions_.refused_bytes) + " bytes were refused (" + regions_.refused_why + ")" + locked_memory();
+  return std::to_string(regions_.refused_bytes) + " bytes were refused (" + regions_.refused_why + ")" +
+         locked_memory();
 }
 
-// On verbs all that a device is to reach is locked, and a process may lock only so much.
+// On verbs the device's driver locks the pages of registered memory, and RLIMIT_MEMLOCK limits what a process may
+// lock (getrlimit(2)).
 std::string FabricPort::locked_memory() const {
-  std::string text = "; registered are " + std::to_string(registrations_.bytes + user_registrations_.bytes) + " bytes";
+  std::string text = "; " + std::to_string(registrations_.bytes + user_registrations_.bytes) + " bytes are registered";
   rlimit limit{};
   if (!verbs_ || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return text;
   return text + ", and this process may lock " + std::to_string(limit.rlim_cur) + " (ulimit -l " +
-         std::to_string(limit.rlim_cur / 1024) + "): raise memlock in /etc/security/limits.conf, or of the service" +
-         " that starts the job, best to unlimited";
+         std::to_string(limit.rlim_cur / 1024) + "): raise memlock in /etc/security/limits.conf, or LimitMEMLOCK of" +
+         " the service that starts the job, to unlimited if possible";
 }
 
 void FabricPort::close(Endpoint& endpoint) {
@@ -145,8 +149,8 @@ void FabricPort::close(Endpoint& endpoint) {
   words_.give_back(std::exchange(endpoint.words, {}));
 }
 
-// With immediate data nothing is placed. The receives name a word all the same: libibverbs' siw takes no receive
-// without a buffer (rdma-core 44, push_recv_wqe).
+// Immediate data needs no buffer. The receives name a word all the same: siw takes no receive without one
+// (rdma-core 44, push_recv_wqe).
 bool FabricPort::post_receive(Endpoint& endpoint, std::size_t place) const {
   return fi_recv(endpoint.fid.get(), endpoint.words.receive_place(immediate_data_ ? 0 : place), kWordBytes,
                  endpoint.words.region->descriptor(), 0, endpoint.context(Endpoint::Operation::kReceive)) == 0;
@@ -198,8 +202,8 @@ std::uint64_t FabricPort::now_us() const {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
-// Reading connection events of a verbs device is a system call, also when there are none. A connection
-// takes some milliseconds, so it can wait for this.
+// Reading the connection events of a verbs device is a system call, even when there are none. A connection takes
+// some milliseconds, so its events can wait for this pause.
 bool FabricPort::events_due() {
   constexpr std::uint64_t kPauseUs = 50;
   const std::uint64_t now = now_us();
@@ -256,10 +260,10 @@ FabricPort::Endpoint* FabricPort::failed_completion(const CompletionQueue& queue
   why = fi_strerror(error.err);
   auto* tag = static_cast<Endpoint::Tag*>(error.op_context);
   if (tag->endpoint == nullptr) {
-    (void)post_shared_receive(*tag);  // it was taken by a connection that is lost
+    (void)post_shared_receive(*tag);  // a connection that is lost had used it
     return nullptr;
   }
-  // An operation that goes down with its connection: there may be notifications before it yet.
+  // The operation failed with its connection. Notifications that arrived before may still be unread.
   if (verbs_ && tag->operation != Endpoint::Operation::kReceive) --tag->endpoint->posted;
   return tag->endpoint;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The Port of channel/port.h over one libfabric domain: one listener, one event queue and a few
-// completion queues for all endpoints.
+// completion queues for all endpoints. One thread at a time may call a port (FI_THREAD_DOMAIN).
 //
-// On verbs every operation is posted with a context of its own and has a completion, words too: libfabric
-// 1.17 drops the errors of operations without one (verbs_cq.c, vrb_poll_cq). An endpoint counts what it has
-// posted and never posts more than its queue holds.
+// On verbs every operation, also that of a control word, is posted with a context of its own and has a
+// completion: libfabric 1.17 drops the errors of operations without one (verbs_cq.c, vrb_poll_cq). An endpoint
+// counts the operations it has posted and never posts more than its send queue holds.
 //
-// What arrives with a completion, a notification or the end of an response, takes a posted receive on verbs: of the
-// endpoint with notifications, else of a context that all endpoints share. tcp needs none.
+// On verbs a notification and the end of a response each take a posted receive: one of the endpoint where
+// notifications are on, otherwise one of a receive context that all endpoints share. tcp needs no receives.
 #pragma once
 
 #include <netinet/in.h>
@@ -46,7 +46,7 @@ class FabricPort {
 
   using Region = MemoryRegion;
 
-  // Throws FabricError.
+  // Opens the provider, its queues and a listener. Throws FabricError.
   explicit FabricPort(const ProviderRequest& request);
 
   [[nodiscard]] Region allocate(std::size_t bytes) { return Region(regions_, bytes, registrations_); }
@@ -67,13 +67,15 @@ class FabricPort {
     return write_tcp_slots(*link.endpoint(), part, write.use);
   }
 
-  // What was refused when memory was asked for last, how much there is, and what to do about it.
+  // Returns a text about the memory that was refused last: its size, the call that failed, how much is
+  // registered, and what the user can do.
   [[nodiscard]] std::string memory_error() const;
-  // Called with that whenever memory is refused.
+  // Sets a callback that gets this text whenever memory is refused.
   void set_on_refused(std::function<void(const std::string&)> on_refused) {
-    regions_.on_refused = [this, tell = std::move(on_refused)] { tell(memory_error()); };
+    regions_.on_refused = [this, report = std::move(on_refused)] { report(memory_error()); };
   }
-  // The call that failed when open() or accept() gave no link, and why.
+  // Returns the text of the last error: when open() or accept() returned an empty link, the call that failed
+  // and why.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
   [[nodiscard]] std::uint64_t now_us() const;
@@ -87,20 +89,20 @@ class FabricPort {
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
-  // Of one endpoint.
+  // Returns the memory that the queues of one endpoint take.
   [[nodiscard]] QueueMemory queues() const {
     return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, receives_);
   }
   [[nodiscard]] const RegistrationCounters& registrations() const { return registrations_; }
   [[nodiscard]] const RegistrationCounters& user_registrations() const { return user_registrations_; }
-  // How often the end of an response was learned from immediate data, and from a message.
+  // Return how many responses have ended with immediate data, and how many with a message.
   [[nodiscard]] std::uint64_t ends_by_immediate() const { return ends_by_immediate_; }
   [[nodiscard]] std::uint64_t ends_by_message() const { return ends_by_message_; }
 
  private:
-  // One event, decoded; the texts and data live until the next read.
+  // One decoded event of the event queue. `data` is valid until the next one is read.
   struct Event {
-    // kUnnamed: an attempt failed, and libfabric does not say which
+    // kUnnamed: an attempt failed, and libfabric does not say which.
     enum class Kind : std::uint8_t { kNone, kRequest, kConnected, kRejected, kLost, kUnnamed };
     Kind kind = Kind::kNone;
     Endpoint* endpoint = nullptr;
@@ -113,13 +115,14 @@ class FabricPort {
   [[nodiscard]] Endpoint* make_endpoint(fi_info* info, void* user);
   [[nodiscard]] Event next_event();
   [[nodiscard]] Event decode_error();
-  // The endpoint a failed completion belongs to; nullptr when it tells none.
+  // Reads a failed completion. Returns the endpoint that it belongs to, or nullptr if it names none.
   [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
   void listen();
   [[nodiscard]] bool events_due();
   [[nodiscard]] bool bind(Endpoint& endpoint);
-  // Whether the call succeeded; notes its name and reason when not.
+  // Returns true if `code` is 0; otherwise keeps the call's name and the error for last_error().
   [[nodiscard]] bool succeeded(const char* call, ssize_t code);
+  // Returns how much memory is registered and, where there is a limit, how to raise it.
   [[nodiscard]] std::string locked_memory() const;
   void close(Endpoint& endpoint);
   void post_shared_receives();
@@ -152,7 +155,7 @@ class FabricPort {
   std::optional<CompletionQueues> completions_;
   WordCopySlab words_;
   MemoryRegion shared_places_;
-  SharedReceiveFid shared_receive_;  // without notifications, where the device has one
+  SharedReceiveFid shared_receive_;  // empty where notifications are on, or where the device has none
   std::array<Endpoint::Tag, kReadsPerPortMax> shared_tags_{};
   ListenerFid listener_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
@@ -161,11 +164,11 @@ class FabricPort {
   std::string last_error_;
   std::uint64_t events_read_us_ = 0;
   std::size_t inline_bytes_ = 0;
-  std::size_t parts_max_ = 1;  // of one write; tcp
+  std::size_t parts_max_ = 1;  // most ranges of one write (tcp)
   std::uint64_t ends_by_immediate_ = 0;
   std::uint64_t ends_by_message_ = 0;
   ArrivalVerdict arrival_;
-  std::uint32_t receives_ = 0;  // posted per endpoint
+  std::uint32_t receives_ = 0;  // that each endpoint posts
   bool immediate_data_ = false;
   bool inline_words_ = false;
   bool verbs_ = false;  // each operation has a completion and takes an entry of a bounded queue
@@ -215,8 +218,8 @@ void FabricPort::on_entry(Handler& handler, const fi_cq_data_entry& entry) {
   if (tag->operation == Operation::kData) handler.on_data_written(endpoint.user);
 }
 
-// A notification, or the end of an response. The receive is posted again before anybody can cause the next: no slot is
-// granted and no request sent yet.
+// A notification, or the end of a response. The receive is posted again before the peer can use it: the channel
+// sends a grant or another read request only after this.
 template <class Handler>
 void FabricPort::on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_data_entry& entry) {
   Endpoint* endpoint = tag.endpoint;
@@ -232,7 +235,7 @@ void FabricPort::on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_d
   void* user = endpoint == nullptr ? nullptr : endpoint->user;
   const bool posted = endpoint == nullptr ? post_shared_receive(tag) : post_receive(*endpoint, index);
   if (!posted && user != nullptr) {
-    handler.on_lost(user, "a receive could not be posted");
+    handler.on_lost(user, "libfabric could not post a receive (fi_recv)");
   } else if (sequence != 0) {
     ++(immediate ? ends_by_immediate_ : ends_by_message_);
     handler.on_read_done(user, sequence);
@@ -251,7 +254,7 @@ unsigned FabricPort::poll_events(Handler& handler) {
       handler.on_request(event.request, event.data);
       continue;
     }
-    if (event.kind == Event::Kind::kUnnamed) {  // all attempts under way begin anew
+    if (event.kind == Event::Kind::kUnnamed) {  // any of the attempts under way may be the one that failed
       for (std::size_t i = 0; i < endpoints_.size(); ++i) {
         Endpoint& one = *endpoints_[i];
         if (one.user != nullptr && std::exchange(one.connecting, false)) handler.on_lost(one.user, event.why);

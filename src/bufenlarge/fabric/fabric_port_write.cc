@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a write goes out: on tcp in as few system calls as can be, on verbs with a completion for each.
+// How a FabricPort posts writes: on tcp with as few system calls as possible, on verbs with a completion for each.
 #include <array>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 
 namespace bufenlarge {
 
-// What is held goes as the parts of one write, with this context, or none for one without a completion.
+// Posts the held writes as the parts of one. That write has a completion if `context` is not nullptr.
 WriteResult FabricPort::post_held(Endpoint& endpoint, void* context, std::uint32_t sequence) const {
   std::uint32_t& count = endpoint.held_count;
   std::array<iovec, kWritePartsMax> from;
@@ -22,13 +22,14 @@ WriteResult FabricPort::post_held(Endpoint& endpoint, void* context, std::uint32
   const fi_msg_rma message{from.data(), descriptors.data(), count, 0, to.data(), count, context, sequence};
   const std::uint64_t flags = (context != nullptr ? FI_COMPLETION : 0) | (sequence != 0 ? FI_REMOTE_CQ_DATA : 0);
   const WriteResult result = result_of(fi_writemsg(endpoint.fid.get(), &message, flags), context == nullptr);
-  count = result == WriteResult::kAgain ? count - 1 : 0;  // this one will come again
+  count = result == WriteResult::kAgain ? count - 1 : 0;  // the caller will try the last part again
   return result;
 }
 
-// Slots and words. Slots that do not lie next to each other go as the parts of one write: on tcp a write costs a system
-// call, whatever its parts. None has a completion: a slot is used again when the peer has granted it, and so when its
-// write has arrived; and to tell a completion costs this provider two system calls more.
+// Posts slots and words. Slots that do not lie next to each other go as the parts of one write: on tcp every write
+// costs one system call, with any number of parts. None has a completion: the channel uses a slot again when the
+// peer has granted it, and by then the write has arrived. A completion would cost this provider two more system
+// calls.
 WriteResult FabricPort::write_tcp_slots(Endpoint& endpoint, const WritePart& part, WriteUse use) const {
   std::uint32_t& count = endpoint.held_count;
   if (count == 0 && use != WriteUse::kMoreSlots && part.bytes <= inline_bytes_)
@@ -40,7 +41,7 @@ WriteResult FabricPort::write_tcp_slots(Endpoint& endpoint, const WritePart& par
   return post_held(endpoint, nullptr, 0);
 }
 
-// Data, which has a completion: nothing else tells that the user may have his memory back.
+// Posts data, with a completion: only that says that the write no longer reads the user's memory.
 WriteResult FabricPort::write_tcp_data(Endpoint& endpoint, const WritePart& part, WriteUse use,
                                        std::uint32_t sequence) const {
   std::uint32_t& count = endpoint.held_count;
@@ -51,11 +52,13 @@ WriteResult FabricPort::write_tcp_data(Endpoint& endpoint, const WritePart& part
   return post_held(endpoint, endpoint.context(Endpoint::Operation::kData), sequence);
 }
 
-// After a write that is to be told of, where there is no immediate data: empty for a notification, else the sequence.
+// Sends the message that follows a notified write where there is no immediate data: an empty one for a
+// notification, otherwise `sequence`. Returns false if the post fails.
 bool FabricPort::post_message(Endpoint& endpoint, std::uint32_t sequence) const {
   std::array<std::byte, kWordBytes> word{};
   std::memcpy(word.data(), &sequence, sizeof sequence);
-  const ssize_t code = fi_send(endpoint.fid.get(), endpoint.words.copy(word.data()), sequence == 0 ? 0 : sizeof sequence,
+  const std::size_t bytes = sequence == 0 ? 0 : sizeof sequence;
+  const ssize_t code = fi_send(endpoint.fid.get(), endpoint.words.copy(word.data()), bytes,
                                endpoint.words.region->descriptor(), 0, endpoint.context(Endpoint::Operation::kMessage));
   if (code == 0) ++endpoint.posted;
   return code == 0;
@@ -67,7 +70,7 @@ WriteResult FabricPort::write_verbs(Link& link, const RdmaWrite<Region>& write) 
   const bool notifies = write.use == WriteUse::kNotifiedSlots || write.use == WriteUse::kLastData;
   const bool message = notifies && !immediate_data_;
   if (endpoint.posted + (message ? 2u : 1u) > info_->tx_attr->size) return WriteResult::kAgain;
-  bool copied = write.bytes <= inline_bytes_;  // libfabric sends it inline then, and completes it all the same
+  bool copied = write.bytes <= inline_bytes_;  // libfabric sends it inline then; it has a completion all the same
   const std::byte* from = write.from;
   void* descriptor = write.region.descriptor();
   if (!copied && write.use == WriteUse::kWord && write.bytes == kWordBytes) {
@@ -78,10 +81,11 @@ WriteResult FabricPort::write_verbs(Link& link, const RdmaWrite<Region>& write) 
   void* context = endpoint.context(copied || write.use == WriteUse::kWord ? Operation::kWord
                                    : is_data(write.use)                   ? Operation::kData
                                                                           : Operation::kSlots);
-  const ssize_t code = notifies && immediate_data_
-                           ? fi_writedata(link.fid(), from, write.bytes, descriptor, write.sequence, 0, write.address,
-                                          write.key, context)
-                           : fi_write(link.fid(), from, write.bytes, descriptor, 0, write.address, write.key, context);
+  const ssize_t code =
+      notifies && immediate_data_
+          ? fi_writedata(link.fid(), from, write.bytes, descriptor, write.sequence, 0, write.address, write.key,
+                         context)
+          : fi_write(link.fid(), from, write.bytes, descriptor, 0, write.address, write.key, context);
   if (code != 0) return result_of(code, copied);
   ++endpoint.posted;
   if (message && !post_message(endpoint, write.sequence)) return WriteResult::kFailed;  // there was room for it

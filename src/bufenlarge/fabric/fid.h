@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Owners of libfabric objects. Wrap at once; the order of members in a class is the reverse of the
-// order of closing. A failing fi_close(3) is reported and not thrown: nobody could act on it.
+// Owners of libfabric objects. Who opens an object hands it to its owner at once. Members of a class are closed
+// in the reverse of their order, so an object stands behind those it uses. When fi_close(3) fails, the owner
+// prints it and goes on: no caller could act on it.
 #pragma once
 
 #include <rdma/fabric.h>

@@ -35,11 +35,12 @@ bool MemoryRegion::enter(Domain& domain, void* memory, std::size_t bytes, std::u
                          RegistrationCounters& counters) {
   fid_mr* registration = nullptr;
   int code = 0;
-  do {  // 32 bits of keys come round one day, and some are still in use then
+  do {  // after 2^32 registrations the keys begin again, and some may still be in use then
     code = fi_mr_reg(domain.fid, memory, bytes, access, 0, domain.next_key++, 0, &registration, nullptr);
   } while (code == -FI_ENOKEY);
   if (code == 0) registration_.reset(registration);
-  // Keys travel in 32 bits (docs/wire-protocol.md, section 7): verbs keys have them, others are ours.
+  // Keys travel in 32 bits (docs/wire-protocol.md, section 7). Those of verbs have 32 bits, and this side chooses
+  // those of other providers.
   if (code != 0 || fi_mr_key(registration) > UINT32_MAX) {
     registration_.reset();
     refused(domain, bytes, "fi_mr_reg", code != 0 ? -code : FI_ENOKEY);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Memory registered with the device: pages of their own, or the user's.
+// Memory that is registered with the device: pages of the region's own, or memory of the user.
 //
-// Pages of their own, registered for RDMA writes from and to them. Whole pages, so that
-// madvise(MADV_DONTFORK) and munmap touch nobody else's data; destroying one closes the registration
-// and gives the pages back to the system (002 fig 4, blocks 455 and 456).
+// Own pages are registered for RDMA writes from them and to them. They are whole pages, so madvise(MADV_DONTFORK)
+// and munmap(2) touch no other data. The destructor closes the registration and returns own pages to the system;
+// memory of the user stays as it is.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace bufenlarge {
 
-// What is registered now, at most, and ever; bytes of own pages are whole pages.
+// The bytes that are registered, and how often memory was registered. Own pages count as whole pages.
 struct RegistrationCounters {
-  std::uint64_t bytes = 0;
-  std::uint64_t bytes_max = 0;
+  std::uint64_t bytes = 0;      // now
+  std::uint64_t bytes_max = 0;  // the most at any time
   std::uint64_t registrations = 0;
   std::uint64_t deregistrations = 0;
 };
@@ -31,16 +31,16 @@ class MemoryRegion {
   // How regions of one domain are registered.
   struct Domain {
     fid_domain* fid;
-    std::uint32_t next_key = 1;      // for providers that let the application choose keys (tcp)
-    bool virtual_addresses = false;  // FI_MR_VIRT_ADDR is set
-    std::function<void()> on_refused = [] {};
-    // The last that was refused.
+    std::uint32_t next_key = 1;               // for providers that let the application choose keys (tcp)
+    bool virtual_addresses = false;           // FI_MR_VIRT_ADDR is set (fi_mr(3))
+    std::function<void()> on_refused = [] {};  // called after a region was refused
+    // The region that was refused last: its bytes, the call that failed and its error.
     std::size_t refused_bytes = 0;
-    std::string refused_why;  // the call and its error
+    std::string refused_why{};
   };
-  // Own pages. Empty when memory or registration was refused.
+  // Maps and registers own pages. The region is empty if the system refuses the memory or the registration.
   MemoryRegion(Domain& domain, std::size_t bytes, RegistrationCounters& counters);
-  // Memory that stays its owner's. `access` as for fi_mr_reg(3). Empty when it was refused.
+  // Registers memory of the user, with `access` as for fi_mr_reg(3). The region is empty if that is refused.
   MemoryRegion(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
                RegistrationCounters& counters);
   MemoryRegion(MemoryRegion&& other) noexcept { swap(other); }
@@ -50,7 +50,7 @@ class MemoryRegion {
   }
   ~MemoryRegion();
 
-  // What a region of so many bytes takes.
+  // Returns the size of a region of own pages for `bytes` bytes.
   static std::size_t whole_pages(std::size_t bytes);
 
   [[nodiscard]] std::byte* data() const { return data_; }
@@ -60,7 +60,9 @@ class MemoryRegion {
   [[nodiscard]] void* descriptor() const { return descriptor_; }
 
  private:
+  // Keeps why a region was refused and calls on_refused.
   static void refused(Domain& domain, std::size_t bytes, const char* call, int code);
+  // Registers the memory and fills in the members. Returns false if that is refused.
   [[nodiscard]] bool enter(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
                            RegistrationCounters& counters);
   void swap(MemoryRegion& other) noexcept;

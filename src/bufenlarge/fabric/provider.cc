@@ -44,18 +44,21 @@ std::vector<Interface> interfaces() {
   return found;
 }
 
-// The address asked for by interface name or by itself; every interface is named when there is none.
+// Returns the address of the interface that has the name or address `wanted`. Throws a FabricError that lists all
+// interfaces if there is none.
 std::string resolve(const std::string& wanted) {
   std::string there;
   for (const Interface& one : interfaces()) {
     if (one.name == wanted || one.address == wanted) return one.address;
     there += (there.empty() ? "" : ", ") + one.name + " (" + one.address + ")";
   }
-  throw FabricError("MPIR_CVAR_BUFENLARGE_INTERFACE='" + wanted + "' is no network interface or IPv4 address of this host that is up; there are: " +
+  throw FabricError("MPIR_CVAR_BUFENLARGE_INTERFACE='" + wanted +
+                    "' is neither the name nor the IPv4 address of a network interface of this host that is up; "
+                    "set one of: " +
                     there);
 }
 
-// The first interface that other hosts can reach; loopback on a host that has no other.
+// Returns the address of the first interface that other hosts can reach, or that of loopback if there is no other.
 std::string default_address() {
   const std::vector<Interface> all = interfaces();
   for (const Interface& one : all)
@@ -79,7 +82,7 @@ InfoPtr make_hints(const char* provider, std::size_t inline_bytes, std::size_t q
   return hints;
 }
 
-// The first offer that is an ordinary connection with a source address.
+// Returns the first offer for connections over TCP, RoCE, InfiniBand or iWARP that has a source address.
 InfoPtr first_offer(const std::string& address, const fi_info& hints) {
   fi_info* offers = nullptr;
   const bool bound = !address.empty();
@@ -96,14 +99,15 @@ InfoPtr first_offer(const std::string& address, const fi_info& hints) {
   return nullptr;
 }
 
-// Slot writes in flight, plus the grant, acknowledgement and repeat words beside them.
+// The queue has room for the slot writes in flight and, beside them, for grant, acknowledgement and repeat words.
 InfoPtr ask_tcp(const std::string& address) {
   return first_offer(address, *make_hints("tcp", 2 * sizeof(EnlargeAck), kWritesInFlightMax + 8));
 }
 
-// With notifications each endpoint has a receive for each that can be on its way. Without them only responses to reads
-// take any: a receive context shared by all, where the device has such, saves each its own queue. The first that
-// the device can do; one that cannot send inline is not refused (word_copies.h).
+// Returns the first offer that the device can fulfil. With notifications each endpoint has a receive for every
+// notification that can be on its way. Without them only the ends of responses take receives: where the device
+// has shared receive contexts, one for all endpoints saves each its own queue. A device that cannot send inline is
+// taken, too (word_copies.h).
 InfoPtr ask_verbs(const std::string& address, bool notifications, std::uint32_t slots_max) {
   for (const std::size_t inline_bytes : {kInlineBytes, std::size_t{0}}) {
     for (const bool shared : {true, false}) {
@@ -118,7 +122,7 @@ InfoPtr ask_verbs(const std::string& address, bool notifications, std::uint32_t 
   return nullptr;
 }
 
-// What `auto` comes to needs no notifications where there is no immediate data: see choose_arrival().
+// With kAuto a device without immediate data gets no notifications: see choose_arrival().
 InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
   InfoPtr info = ask_verbs(address, request.arrival != ArrivalChoice::kPolled, request.slots_max);
   if (info && request.arrival == ArrivalChoice::kAuto && !has_immediate_data(*info))
@@ -126,9 +130,9 @@ InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
   return info;
 }
 
-// libfabric keeps closed registrations in a cache of its own, pinned and writable (libfabric 1.17
-// prov/verbs/src/verbs_mr.c). Rings that are freed have to be gone. Once, since another thread's
-// fi_getinfo(3) may be reading the environment.
+// libfabric keeps closed registrations in a cache, where they stay locked and writable by peers (libfabric 1.17
+// prov/verbs/src/verbs_mr.c), but a ring that was freed must not be reachable any more. The variable is set only
+// once, since another thread's fi_getinfo(3) may be reading the environment.
 void turn_off_registration_cache() {
   static std::once_flag done;
   std::call_once(done, [] { setenv("FI_MR_CACHE_MAX_COUNT", "0", 0); });
@@ -143,15 +147,14 @@ InfoPtr choose_provider(const ProviderRequest& request) {
     if (InfoPtr info = ask_verbs(given, request)) return info;
     if (request.provider == ProviderChoice::kVerbs) {
       throw FabricError("MPIR_CVAR_BUFENLARGE_PROVIDER='verbs': libfabric offers no verbs endpoint" +
-                        (given.empty() ? std::string(" (no RDMA device with an IPv4 address)")
-                                       : " on " + given) +
-                        "; PROVIDER=tcp or auto works without an RDMA device");
+                        (given.empty() ? std::string(" (no RDMA device has an IPv4 address)") : " on " + given) +
+                        "; set MPIR_CVAR_BUFENLARGE_PROVIDER=tcp or auto where there is no RDMA device");
     }
   }
   const std::string address = given.empty() ? default_address() : given;
   if (InfoPtr info = ask_tcp(address)) return info;
   throw FabricError("libfabric offers no tcp endpoint (FI_EP_MSG) on " + address +
-                    "; is its tcp provider installed, and not excluded by FI_PROVIDER?");
+                    "; check with 'fi_info -p tcp' that it is installed and FI_PROVIDER does not exclude it");
 }
 
 std::string provider_name(const fi_info& info) { return info.fabric_attr->prov_name; }
@@ -174,7 +177,8 @@ bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_
 
 bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
 
-// There is no announcement to wait for, so these may lie lower (docs/decisions/0016-one-sided-writes.md).
+// A window needs no message that advertises a source first, so these bounds may be lower than kRendezvousMin
+// (docs/decisions/0016-one-sided-writes.md).
 std::size_t window_read_min(const fi_info& info) {
   return info.ep_attr->protocol == FI_PROTO_SOCK_TCP ? 6144 : kRendezvousMin;
 }
@@ -184,7 +188,7 @@ std::size_t window_write_min(const fi_info& info) {
 }
 
 std::uint64_t window_bytes_max(const fi_info& info, std::uint32_t contexts) {
-  if (info.ep_attr->protocol == FI_PROTO_SOCK_TCP) return ~std::uint64_t{0};  // a list entry, nothing is pinned
+  if (info.ep_attr->protocol == FI_PROTO_SOCK_TCP) return ~std::uint64_t{0};  // tcp locks no pages
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2 / std::max(1u, contexts);
 }
@@ -205,24 +209,26 @@ ArrivalVerdict choose_arrival(const fi_info& info, ArrivalChoice choice) {
       throw FabricError(
           std::string("MPIR_CVAR_BUFENLARGE_ARRIVAL='") +
           (choice == ArrivalChoice::kMixed ? "mixed" : "notified") +
-          "': libfabric's tcp provider places data only inside the receiver's own progress, and in order; "
-          "allowed there is auto or polled");
+          "': libfabric's tcp provider needs no notifications, since it places data in order and only in the "
+          "receiver's own progress; set auto or polled");
     return {Arrival::kInOrder, "this provider places the bytes of a write in order"};
   }
-  const std::string bell = has_immediate_data(info) ? "immediate data" : "a message after the write, there is no immediate data";
+  const std::string notification =
+      has_immediate_data(info) ? "immediate data" : "a message after the write, since there is no immediate data";
   switch (choice) {
-    case ArrivalChoice::kPolled: return {Arrival::kChecked, "set; a check in each slot"};
-    case ArrivalChoice::kNotified: return {Arrival::kNotified, "set; " + bell};
-    case ArrivalChoice::kMixed: return {Arrival::kMixed, "set; small slots by check, others by " + bell};
+    case ArrivalChoice::kPolled: return {Arrival::kChecked, "set by the user; a check in each slot"};
+    case ArrivalChoice::kNotified: return {Arrival::kNotified, "set by the user; " + notification};
+    case ArrivalChoice::kMixed:
+      return {Arrival::kMixed, "set by the user; small slots by check, others by " + notification};
     case ArrivalChoice::kAuto: break;
   }
   if (!has_immediate_data(info))
     return {Arrival::kChecked,
-            "a check in each slot is right in any order of placement, and up to 4 KiB faster than a message after "
-            "each write where measured (siw)"};
+            "a check in each slot is right in any order of placement, and on siw up to 4 KiB faster than a message "
+            "after each write"};
   return {Arrival::kMixed,
-          "small slots by check, others by " + bell +
-              "; right in any order of placement, and fastest at all sizes where measured (rxe)"};
+          "small slots by check, others by " + notification +
+              "; right in any order of placement, and on rxe the fastest at all sizes"};
 }
 
 }  // namespace bufenlarge

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The values of the knobs ARRIVAL and PROVIDER.
 #pragma once
 
 #include <cstdint>

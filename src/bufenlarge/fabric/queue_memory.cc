@@ -16,21 +16,21 @@ constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// What the drivers of Linux 6.1 and libfabric 1.17 take per connection beside the queues, whatever is asked
-// for (bench/peer-memory, docs/decisions/0009-queue-sizes.md). rxe: 128 responder resources (8 KiB), the
+// What Linux 6.1 and libfabric 1.17 take per connection beside the queues, for any size of the queues
+// (bench/peer-memory, docs/decisions/0009-queue-sizes.md). rxe: 128 responder resources (8 KiB), the
 // page maps of two registrations (8 KiB), queue pair, socket, identifiers. siw: two queues for remote reads
 // (32 KiB), queue pair, socket, identifiers.
 constexpr std::uint64_t kRxeDriverBytes = 26'500;
 constexpr std::uint64_t kSiwDriverBytes = 52'000;
 
-// rdma_rxe keeps each queue in pages of its own: a header of 384 bytes, then a power of two of entries,
-// one more than asked for, each a power of two of bytes (rdma_user_rxe.h: rxe_queue_buf 384,
-// rxe_send_wqe 208, rxe_recv_wqe 40, rxe_sge 16).
+// Returns the memory of one queue of rdma_rxe, which keeps each in pages of its own: a header of 384 bytes, then
+// as many entries as requested and one more, rounded up to a power of two, each of a power of two of bytes
+// (rdma_user_rxe.h: rxe_queue_buf 384, rxe_send_wqe 208, rxe_recv_wqe 40, rxe_sge 16).
 std::uint64_t rxe_queue(std::uint64_t entries, std::uint64_t entry_bytes) {
   return pages(384 + std::bit_ceil(entries + 1) * std::bit_ceil(std::max<std::uint64_t>(entry_bytes, 64)));
 }
 
-// Devices that exist in software only have no bus.
+// Returns true for a device in software, which is on no bus.
 bool is_virtual(const char* device) {
   const std::string link = std::string("/sys/class/infiniband/") + device;
   const std::unique_ptr<char, decltype(&std::free)> path(realpath(link.c_str(), nullptr), &std::free);
@@ -51,7 +51,7 @@ QueueMemory queue_memory(Driver driver, std::uint64_t send_entries, std::uint64_
   const std::uint64_t completions = send_entries + receives;
   switch (driver) {
     case Driver::kTcp:
-      // libfabric.md, section 4: measured on 1.17, 1,000 connections; kernel slab with it
+      // Measured with 1,000 connections: memory of the provider, then the kernel's slab.
       memory.driver = 18'700 + 3'700;
       memory.basis = "libfabric 1.17 tcp, measured";
       return memory;

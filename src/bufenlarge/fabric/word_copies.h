@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Copies of words on their way, for devices that cannot send inline (siw through libfabric 1.17 offers 2
-// bytes): memory of each endpoint that its next words are copied to, in turn. As the entries of a send
-// queue complete in order, a place is free again when as many were used after it as the queue has.
+// Copies of control words for devices that cannot send inline (siw offers 2 bytes through libfabric 1.17). Each
+// endpoint has places that it copies its words to, in turn. The entries of a send queue complete in order, so a
+// place is free again after as many words as the queue has entries.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,12 @@ namespace bufenlarge {
 inline constexpr std::size_t kWordBytes = sizeof(GrantWord);
 static_assert(sizeof(RepeatWord) == kWordBytes);
 
-// The places of one endpoint.
+// The places of one endpoint: `count` for copies, then those for received words.
 struct WordCopies {
+  // Returns the place of the receive with this index.
   [[nodiscard]] std::byte* receive_place(std::size_t index) const { return places + (count + index) * kWordBytes; }
 
-  // The copy to be sent.
+  // Copies the word to the next place and returns that place.
   std::byte* copy(const std::byte* word) {
     std::byte* place = places + next * kWordBytes;
     next = next + 1 == count ? 0 : next + 1;
@@ -36,10 +37,11 @@ struct WordCopies {
   std::size_t next = 0;
 };
 
+// Registers memory for the places of many endpoints at once.
 class WordCopySlab {
  public:
-  // Room for `count` copies and, behind them, `receives` words that arrive; always the same numbers.
-  // `allocate` gives registered memory of so many bytes. Empty when none could be had.
+  // Returns places for `count` copies and, behind them, `receives` received words; every call has the same two
+  // numbers. `allocate` returns registered memory of the given size. The result is empty if there is none.
   template <class Allocate>
   WordCopies take(std::size_t count, std::size_t receives, Allocate allocate) {
     if (free_.empty() && !grow((count + receives) * kWordBytes, allocate)) return {};

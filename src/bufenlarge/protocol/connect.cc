@@ -110,7 +110,7 @@ Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {
     case State::kConnecting:
       return retry(now_us, random);
     case State::kAccepting:
-    case State::kSilent:  // nothing was said on it yet
+    case State::kSilent:  // no message has been sent on it in either direction
       set_state(wanted_ ? State::kWanted : State::kIdle);
       return Action::kClose;
     case State::kReady:

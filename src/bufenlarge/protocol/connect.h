@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: MIT
 // The life of one channel's connection, seen from one side (docs/wire-protocol.md, section 8).
 //
-// from        event                                     to          action
-// ----------  ----------------------------------------  ----------  -------------------------------
-// Idle        want                                      Wanted      none
-// Wanted      tick, an attempt is free                  Connecting  kOpen
-// Connecting  connected                                 Ready       kSendHello: the active side is first
-// Connecting  rejected: crossing                        Yielding    kClose
-// Connecting  rejected: stale / refused / lost          Backoff     kClose (kFail past the limit)
-// Connecting  rejected: version, geometry, unauthorized     Failed      kFail
-// Connecting  request, own rank lower                   Connecting  kReject: crossing
-// Connecting  request, own rank higher                  Accepting   kReplace: drop own, accept
-// Yielding    tick, limit passed                        Wanted      none (the peer's did not come)
-// Backoff     tick, pause over                          Wanted      none
-// Idle, Wanted, Yielding, Backoff   request             Accepting   kAccept
-// Accepting   connected                                 Silent      none: iWARP, peer must be first
-// Accepting, Silent  request, newer attempt             Accepting   kReplace
-// Accepting, Silent, Ready  request otherwise           unchanged   kReject: stale
-// Accepting, Silent  lost                               Idle or Wanted  kClose
-// Silent      first message                             Ready       none
-// Ready       lost                                      Failed      kFail
+// from        event                                      to          action
+// ----------  -----------------------------------------  ----------  -------------------------------
+// Idle        want                                       Wanted      none
+// Wanted      tick, an attempt is free                   Connecting  kOpen
+// Connecting  connected                                  Ready       kSendHello: the active side writes first
+// Connecting  rejected: crossing                         Yielding    kClose
+// Connecting  rejected: stale, or lost                   Backoff     kClose (Failed, kFail past the limit)
+// Connecting  rejected: version, geometry, unauthorized  Failed      kFail
+// Connecting  request, own rank lower                    Connecting  kReject: crossing
+// Connecting  request, own rank higher                   Accepting   kReplace: drop own, accept
+// Yielding    tick, limit passed                         Wanted      none: the peer's request did not come
+// Backoff     tick, pause over                           Wanted      none
+// Idle, Wanted, Yielding, Backoff   request              Accepting   kAccept
+// Accepting   connected                                  Silent      none: on iWARP the peer writes first
+// Accepting, Silent  request, newer attempt              Accepting   kReplace
+// Accepting, Silent  request otherwise                   unchanged   kReject: stale
+// Ready, Failed      request                             unchanged   kReject: stale
+// Accepting, Silent  lost                                Idle or Wanted  kClose
+// Silent      first message                              Ready       none
+// Ready       lost                                       Failed      kFail
 //
-// Silence is not failure: a peer that computes outside MPI responses when it comes back. The time limit
-// counts while the peer's side refuses or cannot be reached.
+// Silence is not a failure: a peer that computes outside MPI responds when it comes back, and an attempt
+// waits for it without limit. The time limit ends the attempts at a peer that refuses them or cannot be
+// reached.
 #pragma once
 
 #include <cstdint>
@@ -42,33 +44,42 @@ class Connect {
 
   enum class Action : std::uint8_t {
     kNone,
-    kOpen,     // begin attempt() to the peer
-    kSendHello,    // send SlotKind::kHello
-    kAccept,   // the request at hand
-    kReplace,  // close the own endpoint, then accept the request at hand
-    kReject,   // the request at hand, for reject_reason()
-    kClose,    // close the own endpoint
-    kFail,     // close it; the channel is lost
+    kOpen,       // open an endpoint and connect it to the peer, with the number attempt()
+    kSendHello,  // send a slot of SlotKind::kHello
+    kAccept,     // accept the request at hand
+    kReplace,    // close the own endpoint, then accept the request at hand
+    kReject,     // reject the request at hand with reject_reason()
+    kClose,      // close the own endpoint
+    kFail,       // close the own endpoint; the channel is lost
   };
 
-  // `own_rank` and `peer_rank` differ. `limit_us`: how long refusals are taken for passing ones.
+  // `own_rank` and `peer_rank` differ; the lower one wins a crossing. For `limit_us` microseconds after
+  // the first want() the machine answers a refusal with another attempt, after that with kFail.
   Connect(std::uint32_t own_rank, std::uint32_t peer_rank, std::uint64_t limit_us)
       : limit_us_(limit_us), own_wins_(own_rank < peer_rank) {}
 
+  // Times are microseconds of one monotonic clock. `random` spreads the next attempts of several processes.
+  //
+  // Called when the own side has something to send; calls after the first change nothing.
   void want(std::uint64_t now_us);
-  // `attempt_free`: the bound on outstanding attempts of the context allows one more.
+  // Called again and again while timed(). `attempt_free`: the context may have one more attempt under way.
   [[nodiscard]] Action tick(std::uint64_t now_us, bool attempt_free);
+  // Called when a connection is established: the own attempt was accepted, or the peer's was.
   [[nodiscard]] Action on_connected();
+  // Called when the peer rejects the own attempt and gives a reason.
   [[nodiscard]] Action on_rejected(RejectReason reason, std::uint64_t now_us, std::uint32_t random);
-  // The attempt was refused, could not reach the peer, or an established connection broke.
+  // Called when the own attempt was refused without a reason or could not reach the peer, and when a
+  // connection broke.
   [[nodiscard]] Action on_lost(std::uint64_t now_us, std::uint32_t random);
+  // Called when the peer asks for a connection; `attempt` is the number in its Hello.
   [[nodiscard]] Action on_request(std::uint16_t attempt);
+  // Called when the first slot of the peer has arrived.
   void on_first_message();
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool ready() const { return state_ == State::kReady; }
   [[nodiscard]] bool established() const { return state_ == State::kReady || state_ == State::kSilent; }
-  // tick() has something to wait for.
+  // Returns true if the state changes with time: the caller has to call tick().
   [[nodiscard]] bool timed() const {
     return state_ == State::kWanted || state_ == State::kYielding || state_ == State::kBackoff;
   }
@@ -76,8 +87,10 @@ class Connect {
   [[nodiscard]] RejectReason reject_reason() const { return reject_reason_; }
   [[nodiscard]] std::uint32_t crossings() const { return crossings_; }
 
+  // The pause before another attempt doubles from the first to the second of these.
   static constexpr std::uint64_t kPauseMinUs = 1'000;
   static constexpr std::uint64_t kPauseMaxUs = 1'000'000;
+  // How long a side that lost a crossing waits for the peer's request.
   static constexpr std::uint64_t kYieldUs = 1'000'000;
 
  private:
@@ -90,8 +103,8 @@ class Connect {
   std::uint64_t wake_us_ = 0;
   std::uint64_t pause_us_ = kPauseMinUs;
   std::uint32_t crossings_ = 0;
-  std::uint16_t attempt_ = 0;       // own, as active side
-  std::uint16_t peer_attempt_ = 0;  // accepted, as passive side
+  std::uint16_t attempt_ = 0;       // number of the last own attempt, as active side
+  std::uint16_t peer_attempt_ = 0;  // number of the peer's attempt that was accepted, as passive side
   RejectReason reject_reason_ = RejectReason::kUnauthorized;
   State state_ = State::kIdle;
   bool own_wins_;

@@ -14,12 +14,13 @@ namespace {
 constexpr std::uint64_t kFirstPrime = 0x9E3779B185EBCA87u;
 constexpr std::uint64_t kSecondPrime = 0xC2B2AE3D27D4EB4Fu;
 
-// One step of XXH3's own mixing, in which a bit of either word changes about half of the result.
+// Mixes the trailer's fields into one word by a step that XXH3 itself uses: the two halves of a 128-bit
+// product, XORed. A change of one bit in either factor changes about half of the result's bits.
 std::uint64_t mix(const SlotTrailer& trailer) {
   std::uint64_t words[3];
   std::memcpy(words, &trailer, sizeof words);
   __extension__ using Product = unsigned __int128;
-  const std::uint64_t grant = words[0] >> 32;  // without `check`
+  const std::uint64_t grant = words[0] >> 32;  // the low half of this word is `check`
   const Product product = Product{words[1] ^ kFirstPrime} * (words[2] ^ grant * kSecondPrime);
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }

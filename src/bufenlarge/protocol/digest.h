@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks over what is written into memory the receiver polls. XXH3 (libxxhash) was chosen in
-// docs/decisions/0003-slot-check.md.
+// Checks over what a peer writes into memory that the receiver polls. docs/decisions/0003-slot-check.md
+// says why they are XXH3 (libxxhash).
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,14 @@
 
 namespace bufenlarge {
 
-// Over payload and every trailer field but `check` itself, with the 64-bit position in `commit`.
+// Returns the check of a slot. It covers the payload and every field of the trailer but `check` itself, and
+// so, by `commit`, the slot's position. `payload` has trailer.bytes bytes.
 std::uint32_t slot_check(const void* payload, const SlotTrailer& trailer);
 
-// Over the acknowledgement from ring_address up to check.
+// Returns the check of an acknowledgement. It covers the fields from ring_address to reserved.
 std::uint64_t ack_check(const EnlargeAck& ack);
 
+// Returns the low half of XXH3-64 of the data.
 std::uint32_t digest32(const void* data, std::size_t bytes);
 
 }  // namespace bufenlarge

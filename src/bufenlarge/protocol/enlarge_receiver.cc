@@ -47,7 +47,7 @@ void EnlargeReceiver::confirmed() { set_state(State::kSteady); }
 
 EnlargeAck seal_ack(EnlargeAck ack, std::uint32_t number) {
   ack.number = number;
-  ack.spare = 0;
+  ack.reserved = 0;
   ack.head = ack_head(number);
   ack.tail = ack_tail(number);
   ack.check = ack_check(ack);

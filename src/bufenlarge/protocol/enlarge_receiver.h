@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The receiving side of one enlargement (002 fig 6; 000 c15 to c18).
+// The receiving side of one enlargement (docs/wire-protocol.md, sections 3 to 5).
 //
 // from         event                          to           what the caller then does
 // -----------  -----------------------------  -----------  -------------------------------------------
@@ -12,8 +12,8 @@
 // any          on_repeat: another number      unchanged    nothing: the request itself is still in the
 //                                                          ring, or was confirmed long ago
 //
-// The request is the last slot of its ring, so when it is read every earlier slot was consumed and
-// the ring may be freed at once.
+// The request is the last slot of its ring: a receiver that reads it has consumed every earlier slot and
+// may free the ring at once.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,14 @@ class EnlargeReceiver {
   enum class State : std::uint8_t { BUFENLARGE_ENLARGE_RECEIVER_STATES(BUFENLARGE_STATE_ENUMERATOR) };
 #undef BUFENLARGE_STATE_ENUMERATOR
 
-  // False when the peer broke the protocol: wrong number, unknown phase, or not a larger one.
+  // Called when a request has arrived; `present` is the phase of the ring in use. Returns false if the peer
+  // broke the protocol: the number is not the next one, the phase is unknown or not larger than `present`.
   [[nodiscard]] bool on_request(EnlargeRequest request, std::uint8_t present, const PhaseTable& table);
+  // Called when the new ring is ready; `ack` describes it.
   void swapped(const EnlargeAck& ack);
-  // True when the acknowledgement is to be written once more.
+  // Called when a repeat word has arrived. Returns true if the caller has to write ack() once more.
   [[nodiscard]] bool on_repeat(EnlargeRequest request) const;
-  // The first slot of the new ring has arrived: the sender has the acknowledgement.
+  // Called when the first slot of the new ring has arrived: the sender has the acknowledgement.
   void confirmed();
 
   [[nodiscard]] State state() const { return state_; }
@@ -54,7 +56,7 @@ class EnlargeReceiver {
 
 const char* to_string(EnlargeReceiver::State state);
 
-// Fills number, check and both flags of an acknowledgement that describes a ring.
+// Returns `ack`, which describes a ring, with its number, its check and both flags filled in.
 EnlargeAck seal_ack(EnlargeAck ack, std::uint32_t number);
 
 }  // namespace bufenlarge

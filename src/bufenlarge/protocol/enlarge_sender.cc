@@ -63,8 +63,8 @@ EnlargeSender::Verdict EnlargeSender::poll(const EnlargeAck& seen, const PhaseTa
                                            std::uint64_t now_us) {
   BUFENLARGE_CHECK(waiting());
   if (seen.head == ack_head(number_)) {
-    // Head and tail may land before the body where a device reorders: until the time limit an
-    // acknowledgement that does not check is one that is not whole yet.
+    // Where a device reorders, head and tail may be placed before the body. So until the time limit an
+    // acknowledgement whose check does not hold counts as not whole yet.
     if (whole(seen, table)) {
       ack_ = seen;
       set_state(State::kSwapping);

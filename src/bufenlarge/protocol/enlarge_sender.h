@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The sending side of one enlargement: request, wait for the acknowledgement, take the new ring
-// (002 fig 3 blocks 334 to 354; docs/wire-protocol.md, sections 3 and 4).
+// (docs/wire-protocol.md, sections 3 and 4).
 //
 // from          event                                   to            what the caller then does
 // ------------  --------------------------------------  ------------  ---------------------------
@@ -13,9 +13,10 @@
 // HeadSeen                                                            ring, provisions the large one
 // Swapping      swapped()                               Steady        the upper layer's retry goes on
 //
-// Pure: the acknowledgement is a snapshot, time an argument. Nothing here fails: an acknowledgement
-// that never comes is asked for again and again, with growing pauses, since a peer that computes
-// for minutes outside MPI is not at fault; its death is the connection's to tell.
+// The class does no I/O and reads no clock: the caller passes a copy of the acknowledgement and the time.
+// Nothing here fails. When no acknowledgement comes, the sender repeats its request again and again, with
+// growing pauses, since a peer that computes for minutes outside MPI is not at fault. If the peer has
+// died, its connection reports that.
 #pragma once
 
 #include <cstdint>
@@ -34,20 +35,22 @@ class EnlargeSender {
 #undef BUFENLARGE_STATE_ENUMERATOR
 
   enum class Verdict : std::uint8_t {
-    kNothing,   // not there yet
-    kRepeat,    // late, torn or corrupt: clear the variable, write the repeat word
+    kNothing,   // no whole acknowledgement yet
+    kRepeat,    // late, torn or corrupt: the caller clears the variable and writes the repeat word
     kAccepted,  // ack() describes the ring to use
   };
 
-  // `ack_timeout_us`: after this long without a whole acknowledgement the request is repeated; the
-  // pause doubles with each repetition up to kPauseFactorMax times as much.
+  // The sender repeats its request after `ack_timeout_us` microseconds without a whole acknowledgement;
+  // the pause doubles with each repetition, up to kPauseFactorMax times as much.
   explicit EnlargeSender(std::uint64_t ack_timeout_us) : timeout_us_(ack_timeout_us) {}
 
+  // Called when an element does not fit the present phase and needs `phase`.
   void need(std::uint8_t phase);
-  // The request went into the slot before position `base`, where the new ring has to begin.
+  // Called when the request is staged in the slot before position `base`, where the new ring has to begin.
   void requested(std::uint64_t base, std::uint64_t now_us);
-  // `seen` is a copy of the acknowledgement variable.
+  // Called again and again while waiting(). `seen` is a copy of the acknowledgement variable.
   [[nodiscard]] Verdict poll(const EnlargeAck& seen, const PhaseTable& table, std::uint64_t now_us);
+  // Called when the ring that ack() describes is in use.
   void swapped();
 
   [[nodiscard]] State state() const { return state_; }
@@ -81,7 +84,7 @@ class EnlargeSender {
 
 const char* to_string(EnlargeSender::State state);
 
-// Values of the flags for request `number`.
+// Return the values of an acknowledgement's head and tail flags for request `number`.
 std::uint64_t ack_head(std::uint32_t number);
 std::uint64_t ack_tail(std::uint32_t number);
 

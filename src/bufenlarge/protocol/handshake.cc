@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "protocol/handshake.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace bufenlarge {
@@ -9,30 +11,31 @@ namespace {
 
 std::string phases_text(std::uint32_t slots, std::uint32_t slot_bytes, std::uint32_t geometry) {
   char text[96];
-  std::snprintf(text, sizeof text, "%u slots of %u bytes (all phases: %08x)", slots, slot_bytes, geometry);
+  std::snprintf(text, sizeof text, "%u slots of %u bytes in phase 0 (hash of all phases: %08x)", slots, slot_bytes,
+                geometry);
   return text;
 }
 
 std::string phases_text(std::uint32_t geometry) {
   char text[32];
-  std::snprintf(text, sizeof text, "phases %08x", geometry);
+  std::snprintf(text, sizeof text, "phases with the hash %08x", geometry);
   return text;
 }
 
 std::string version_text(unsigned theirs) {
-  return "wire version differs: the peer speaks " + std::to_string(theirs) + ", this side " +
-         std::to_string(kWireVersion);
+  return "wire version differs: the peer has " + std::to_string(theirs) + ", this process " +
+         std::to_string(kWireVersion) + "; all processes need the same version of bufenlarge";
 }
 
 std::string geometry_text(const std::string& theirs, const HelloExpectation& own) {
-  return "ring geometry differs: the peer has " + theirs + ", this side " +
+  return "ring geometry differs: the peer has " + theirs + ", this process " +
          phases_text(own.slots, own.slot_bytes, own.geometry) +
-         "; PHASES and SLOTS must be equal in all processes";
+         "; set MPIR_CVAR_BUFENLARGE_PHASES and _SLOTS to the same values in all processes";
 }
 
 }  // namespace
 
-// The finalizer of MurmurHash3, one half.
+// The upper half of the 64-bit finalizer of MurmurHash3.
 std::uint32_t job_id_of(std::uint64_t job_key) {
   std::uint64_t z = job_key;
   z = (z ^ (z >> 33)) * 0xff51afd7ed558ccdu;
@@ -51,19 +54,20 @@ HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation
   Hello hello{};
   if (!data.empty()) std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
   const bool other_job = (hello.flags & kHelloOtherJob) != 0;
-  // magic, version and job_key stay where they are in every version to come
+  // Magic, version and job_key keep their places in every later version.
   if (data.size() < kHelloBytes || hello.magic != kHelloMagic || hello.job_key != own.job_key) {
-    verdict.text = "no Hello of this job";
+    verdict.text = "no Hello of this job: the private data has another size, magic or job key";
   } else if (hello.version != kWireVersion) {
     verdict.reason = RejectReason::kVersion;
     verdict.text = version_text(hello.version);
   } else if (!other_job && hello.rank >= own.size) {
-    verdict.text = "rank " + std::to_string(hello.rank) + " is not of this job";
+    verdict.text = "the Hello has rank " + std::to_string(hello.rank) + ", and this job has " +
+                   std::to_string(own.size) + " ranks";
   } else if (other_job && hello.geometry != own.geometry) {
     verdict.reason = RejectReason::kGeometry;
     verdict.text = geometry_text(phases_text(hello.geometry), own);
   } else if (!other_job && (hello.geometry != own.geometry || hello.slot_bytes != own.slot_bytes ||
-                          hello.slots != own.slots)) {
+                            hello.slots != own.slots)) {
     verdict.reason = RejectReason::kGeometry;
     verdict.text = geometry_text(phases_text(hello.slots, hello.slot_bytes, hello.geometry), own);
   } else {
@@ -74,7 +78,7 @@ HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation
 
 Reject make_reject(RejectReason reason, const HelloExpectation& own, std::uint16_t attempt) {
   Reject reject{};
-  if (reason == RejectReason::kUnauthorized) return reject;  // all zero: tells nothing
+  if (reason == RejectReason::kUnauthorized) return reject;  // all zero: it reveals nothing
   reject.magic = kHelloMagic;
   reject.version = kWireVersion;
   reject.reason = static_cast<std::uint8_t>(reason);
@@ -97,14 +101,14 @@ std::optional<Reject> decode_reject(std::span<const std::byte> data) {
 
 std::string describe_reject(const Reject& reject, const HelloExpectation& own) {
   switch (static_cast<RejectReason>(reject.reason)) {
-    case RejectReason::kCrossing: return "crossing connection attempts";
+    case RejectReason::kCrossing: return "the peer's own attempt wins (crossing attempts)";
     case RejectReason::kVersion: return version_text(reject.version);
     case RejectReason::kGeometry:
       return geometry_text(phases_text(reject.slots, reject.slot_bytes, reject.geometry), own);
-    case RejectReason::kUnauthorized: return "the peer does not know this job";
-    case RejectReason::kStale: return "the peer knows a newer connection";
+    case RejectReason::kUnauthorized: return "the peer does not accept the job key or rank of this process";
+    case RejectReason::kStale: return "the peer has a newer connection of this process";
   }
-  return "unknown reason";
+  return "the peer gives an unknown reason (" + std::to_string(reject.reason) + ")";
 }
 
 }  // namespace bufenlarge

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The phases a ring can be in: slot size, number of slots, and from which element size on the phase
-// is too small (000 c1 c3 c14; 002 fig 5).
+// The phases a ring can be in: slot size, number of slots, and the largest element that counts as fitting.
 #pragma once
 
 #include <array>
@@ -11,7 +10,7 @@
 
 namespace bufenlarge {
 
-inline constexpr std::uint8_t kPhasesMax = 8;  // BUFENLARGE_PHASES_MAX
+inline constexpr std::uint8_t kPhasesMax = 8;  // BUFENLARGE_PHASES_MAX of bufenlarge.h
 inline constexpr std::uint32_t kSlotBytesMin = 64;
 inline constexpr std::uint32_t kSlotBytesMax = 4u << 20;
 inline constexpr std::uint32_t kSlotsMin = 1;
@@ -20,7 +19,7 @@ inline constexpr std::uint32_t kSlotsMax = 4096;
 struct Phase {
   std::uint32_t slot_bytes = 0;
   std::uint32_t slots = 0;
-  std::uint32_t threshold_bytes = 0;  // largest element that still fits; <= capacity()
+  std::uint32_t threshold_bytes = 0;  // the largest element that counts as fitting; at most capacity()
 
   [[nodiscard]] std::uint32_t stride() const { return slot_stride(slot_bytes); }
   [[nodiscard]] std::uint32_t capacity() const { return slot_capacity(slot_bytes); }
@@ -34,12 +33,13 @@ struct PhaseTable {
   [[nodiscard]] const Phase& at(std::uint8_t phase) const { return phases[phase]; }
   [[nodiscard]] std::uint8_t last() const { return static_cast<std::uint8_t>(count - 1); }
 
-  // The smallest phase from `from` on whose slots take an element of `bytes`; the last one when
-  // none does (the element then goes in fragments).
+  // Returns the smallest phase, from `from` on, whose threshold an element of `bytes` does not exceed; the
+  // last phase if the element exceeds them all (it then goes in fragments).
   [[nodiscard]] std::uint8_t phase_for(std::size_t bytes, std::uint8_t from) const;
 };
 
-// What both sides of a connection must agree on: every phase's slot size and number of slots.
+// Returns a hash of every phase's slot size and number of slots, in which both sides of a connection have
+// to agree.
 std::uint32_t geometry_hash(const PhaseTable& table);
 
 }  // namespace bufenlarge

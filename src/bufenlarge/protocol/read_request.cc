@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "check.h"
 
@@ -18,7 +19,7 @@ void put(std::span<std::byte> payload, std::size_t at, const T& value) {
   std::memcpy(payload.data() + at, &value, sizeof value);
 }
 
-// The sum of the segments' bytes; nothing when one has none.
+// Returns the sum of the segments' bytes, or nothing if one of them is empty or too long.
 template <class Segment>
 std::optional<std::uint64_t> total(const std::vector<Segment>& segments) {
   std::uint64_t sum = 0;
@@ -48,7 +49,7 @@ std::optional<ReadRequestParts> parse_read_request(std::span<const std::byte> pa
   const std::size_t source_bytes = parts.head.sources * sizeof(ReadSource);
   const std::size_t destination_bytes = parts.head.destinations * sizeof(ReadDestination);
   if (payload.size() != sizeof parts.head + source_bytes + destination_bytes || parts.head.sources == 0 ||
-      parts.head.spare != 0 || (parts.head.flags & ~(kReadLast | kReadThroughRing)) != 0)
+      parts.head.reserved != 0 || (parts.head.flags & ~(kReadLast | kReadThroughRing)) != 0)
     return std::nullopt;
   parts.sources.resize(parts.head.sources);
   parts.destinations.resize(parts.head.destinations);
@@ -107,7 +108,7 @@ std::uint32_t encode_request(const ReadRequestParts& parts, std::span<std::byte>
 }
 
 std::uint32_t encode_ring_request(std::uint32_t sequence, const ReadSource& source, bool last,
-                                    std::span<std::byte> payload) {
+                                  std::span<std::byte> payload) {
   ReadRequest head{};
   head.sequence = sequence;
   head.sources = 1;

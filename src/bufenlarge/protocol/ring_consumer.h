@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The receiving side's view of one ring, and when it owes the sender a grant.
 //
-//   reported      the peer has been told that every earlier slot was read
-//   consumed      every earlier slot has been read
+//   reported      a grant for every earlier slot was sent to the peer
+//   consumed      this side has read every earlier slot
 //
 //   reported <= consumed <= reported + slots
 //
-// Grants ride on slots going the other way. When there are none, half a ring of unreported slots is
-// written to the peer's control block: the sender has the other half to fill while the grant travels, and
-// on tcp each grant costs both sides as much as a message. One slot, when the ring has fewer than four.
+// Every slot in the other direction carries a grant. When there are none, the receiver writes a grant word
+// to the peer's control block as soon as half of the ring is unreported: the sender can fill the other half
+// while the grant travels. On tcp each grant word costs both sides as much as a message. In a ring of fewer
+// than four slots one unreported slot is enough.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ namespace bufenlarge {
 
 class RingConsumer {
  public:
-  // Begins with an empty ring whose slot 0 has position `base`; the peer knows that all before it
-  // was read.
+  // Begins with an empty ring whose slot 0 has position `base`. The peer knows that this side has read all
+  // earlier slots.
   void start(std::uint64_t base, std::uint32_t slots) {
     reported_ = consumed_ = base;
     slots_ = slots;
@@ -32,12 +33,13 @@ class RingConsumer {
   [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
   [[nodiscard]] std::uint32_t index() const { return index_; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
-  // The commit word the next slot will carry.
+  // Returns the commit word that the next slot will have.
   [[nodiscard]] std::uint64_t expected_commit() const { return lap_.commit_word(consumed_); }
 
-  // The sender has used all the credit it was given: a slot that arrives now breaks the protocol.
+  // Returns true if the sender has used all its credit: a slot that arrives now breaks the protocol.
   [[nodiscard]] bool credit_used_up() const { return consumed_ - reported_ == slots_; }
 
+  // Called when the slot at index() was read.
   void consume() {
     ++consumed_;
     if (++index_ == slots_) {
@@ -47,10 +49,12 @@ class RingConsumer {
     BUFENLARGE_CHECK(consumed_ - reported_ <= slots_);
   }
 
+  // Returns true if the peer has to get a grant word when no slot goes to it.
   [[nodiscard]] bool owes_grant() const {
     const std::uint32_t enough = slots_ > 3 ? slots_ / 2 : 1;
     return consumed_ - reported_ >= enough;
   }
+  // Called when a grant for all consumed slots goes to the peer.
   void report() { reported_ = consumed_; }
 
  private:

@@ -31,6 +31,7 @@ class RingProducer {
     stage_lap_ = {};
   }
 
+  // Returns how many slots can be filled now.
   [[nodiscard]] std::uint32_t room() const {
     const std::uint64_t free_from = std::min(granted_, completed_);
     return slots_ - static_cast<std::uint32_t>(staged_ - free_from);
@@ -40,12 +41,13 @@ class RingProducer {
   [[nodiscard]] std::uint64_t posted() const { return posted_; }
   [[nodiscard]] std::uint64_t granted() const { return granted_; }
   [[nodiscard]] std::uint32_t stage_index() const { return stage_index_; }
-  // What the slot at stage_index() will carry.
+  // Returns the commit word of the slot at stage_index().
   [[nodiscard]] std::uint64_t stage_commit() const { return stage_lap_.commit_word(staged_); }
   [[nodiscard]] std::uint32_t post_index() const { return post_index_; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] bool all_posted() const { return posted_ == staged_; }
 
+  // Called when the slot at stage_index() was filled.
   void stage_one() {
     BUFENLARGE_CHECK(room() > 0);
     ++staged_;
@@ -55,7 +57,7 @@ class RingProducer {
     }
   }
 
-  // `count` slots from post_index() on went out; they do not cross the ring's end.
+  // Called when the `count` slots from post_index() on were posted; they do not cross the ring's end.
   void post(std::uint32_t count) {
     BUFENLARGE_CHECK(posted_ + count <= staged_ && post_index_ + count <= slots_);
     posted_ += count;
@@ -63,21 +65,21 @@ class RingProducer {
     if (post_index_ == slots_) post_index_ = 0;
   }
 
-  // Writes of all slots before `position` are complete.
+  // Called when the writes of all slots before `position` are complete.
   void complete(std::uint64_t position) {
     BUFENLARGE_CHECK(position <= posted_);
     completed_ = std::max(completed_, position);
   }
 
-  // Grants only ever raise; an older one (overtaken by another way) changes nothing. False when the
-  // peer grants what was never posted: it broke the protocol.
+  // Called when a grant has arrived. An older grant changes nothing: a grant in a slot and a grant word may
+  // overtake each other. Returns false if the peer broke the protocol: it grants a slot that was never posted.
   [[nodiscard]] bool grant(std::uint64_t consumed) {
     if (consumed > posted_) return false;
     granted_ = std::max(granted_, consumed);
     return true;
   }
 
-  // The same from the low half of the position that rides in a slot trailer.
+  // The same for the low half of the position, which a slot trailer carries.
   [[nodiscard]] bool grant_low(std::uint32_t consumed_low) {
     const auto ahead = static_cast<std::int32_t>(consumed_low - static_cast<std::uint32_t>(granted_));
     if (ahead <= 0) return true;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Everything that crosses the wire, with pinned sizes. The section numbers are those of
-// docs/wire-protocol.md; a change here bumps kWireVersion and edits that document.
+// Everything that crosses the wire. Static assertions pin the sizes. The section numbers are those of
+// docs/wire-protocol.md: who changes something here raises kWireVersion and edits that document.
 //
-// All integers are little endian (checked below). No pointer, enum of unknown width or size_t
-// appears: addresses are 64-bit remote addresses as libfabric's fi_write(3) takes them.
+// All integers are little endian (checked below). There is no pointer, no enum of unknown width and no
+// size_t: addresses are 64-bit remote addresses as libfabric's fi_write(3) takes them. Fields called
+// `reserved` are 0.
 #pragma once
 
 #include <bit>
@@ -16,25 +17,25 @@ static_assert(std::endian::native == std::endian::little, "the wire is little en
 
 inline constexpr std::uint8_t kWireVersion = 4;
 
-// Section 2: slots. Kinds 0 and 6..255 are not used.
+// Section 2: slots. Kinds 0 and 6 to 255 are not used.
 enum class SlotKind : std::uint8_t {
   kPayload = 1,         // a fragment of a message
-  kEnlargeRequest = 2,  // EnlargeRequest; the last slot of its ring (002 fig 3, block 344)
-  kHello = 3,           // empty; the active side's first message
-  kReadRequest = 4,     // ReadRequest and its segments (004 c1)
-  kReadFragment = 5,       // ReadFragment and data: the response to a request that asks for fragments
+  kEnlargeRequest = 2,  // EnlargeRequest; the last slot of its ring
+  kHello = 3,           // no payload; the active side's first slot
+  kReadRequest = 4,     // ReadRequest and its segments
+  kReadFragment = 5,    // ReadFragment and data: a part of a response that comes through the ring
 };
 
 inline constexpr std::uint8_t kMarkFirst = 1;
 inline constexpr std::uint8_t kMarkLast = 2;
 inline constexpr std::uint8_t kMarksOfMessage = kMarkFirst | kMarkLast;
-inline constexpr std::uint8_t kMarkNotified = 4;  // the last slot of a write that has a notification behind it
+inline constexpr std::uint8_t kMarkNotified = 4;  // the last slot of a notified write
 
-// The last bytes of every slot. Payload lies right before it, padded to 8 bytes, so the commit word
-// is always at the same place and nothing behind it is ever written.
+// The last bytes of every slot. The payload lies right before it, padded to 8 bytes, so the commit word is
+// always at the same place, and nobody writes anything behind it.
 struct SlotTrailer {
-  std::uint32_t check;   // slot_check() when the receiver asked for it in its Hello, else 0
-  std::uint32_t grant;   // low half of the sender's consumed position in the other direction
+  std::uint32_t check;   // slot_check() if the receiver asks for it in its Hello, otherwise 0
+  std::uint32_t grant;   // low half of the position up to which the sender has consumed the other direction
   std::uint32_t bytes;   // payload bytes, without padding
   std::uint8_t kind;     // SlotKind
   std::uint8_t marks;    // kMarkFirst | kMarkLast | kMarkNotified
@@ -43,15 +44,15 @@ struct SlotTrailer {
 };
 static_assert(sizeof(SlotTrailer) == 24 && offsetof(SlotTrailer, commit) == 16);
 
-// The low 56 bits are position + 1. The top byte, the last to be placed, counts laps of the ring from 1
-// to 255 and round again, so it differs from what the lap before left there: on a fabric that places
-// bytes in order the word is there only when all of it is. (A low byte alone would do for
-// positions below 256, whose other bytes are 0 in every lap.)
+// The low 56 bits are position + 1. The top byte, which is placed last, counts the laps of the ring from 1 to
+// 255 and begins again at 1, so it differs from what the lap before left there. Where bytes are placed in order
+// the receiver therefore sees the expected word only when all of it is there. (Without the lap, the word of a
+// position below 256 would look complete with its lowest byte: its other bytes are 0 in every lap.)
 constexpr std::uint64_t commit_word(std::uint64_t position, std::uint64_t lap) {
   return ((position + 1) & 0x00ff'ffff'ffff'ffffu) | (lap % 255 + 1) << 56;
 }
 
-// The same where laps are counted as they are written: a division less for each slot.
+// Counts the laps of a ring as it is filled or read, which saves a division for each slot.
 class Lap {
  public:
   void next() { byte_ = byte_ == 255 ? 1 : byte_ + 1; }
@@ -69,7 +70,7 @@ inline constexpr std::uint32_t kTrailerBytes = sizeof(SlotTrailer);
 constexpr std::uint32_t align_up(std::uint32_t bytes) {
   return (bytes + kSlotAlign - 1) & ~(kSlotAlign - 1);
 }
-// Memory one slot takes, and payload it holds.
+// Return the memory that one slot takes and the payload that it holds, in bytes.
 constexpr std::uint32_t slot_stride(std::uint32_t slot_bytes) { return align_up(slot_bytes); }
 constexpr std::uint32_t slot_capacity(std::uint32_t slot_bytes) {
   return slot_stride(slot_bytes) - kTrailerBytes;
@@ -78,26 +79,27 @@ constexpr std::uint32_t slot_capacity(std::uint32_t slot_bytes) {
 // Section 3: the payload of SlotKind::kEnlargeRequest.
 struct EnlargeRequest {
   std::uint32_t number;  // 1, 2, ... per channel and direction
-  std::uint32_t phase;   // index into the phase table both sides checked at connect
+  std::uint32_t phase;   // index into the phase table, which both sides compared when they connected
 };
 static_assert(sizeof(EnlargeRequest) == 8);
 
-// Section 10: reading the peer's memory. A request names segments of what the peer has advertised and segments
-// of the own memory; the response is RDMA writes, the last with `sequence` as immediate data (004 c1 to c8).
-inline constexpr std::uint8_t kReadLast = 1;      // flag: what is advertised is of no more use when it is answered
+// Section 10: reading the peer's memory. A request lists segments of sources that the peer has advertised and
+// segments of the reader's own memory. The response is RDMA writes; the last carries `sequence` as immediate data.
+inline constexpr std::uint8_t kReadLast = 1;         // flag: the peer releases the sources after its response
 inline constexpr std::uint8_t kReadThroughRing = 2;  // flag: the response comes through the ring
 
+// Begins the payload of SlotKind::kReadRequest; the sources and then the destinations follow.
 struct ReadRequest {
-  std::uint32_t sequence;  // never the same in two requests under way; 0: no response, only kReadLast
-  std::uint8_t sources;
-  std::uint8_t destinations;
-  std::uint8_t flags;
-  std::uint8_t spare;  // 0
+  std::uint32_t sequence;     // different in all requests of a context that are under way; 0: a release only
+  std::uint8_t sources;       // number of ReadSource
+  std::uint8_t destinations;  // number of ReadDestination
+  std::uint8_t flags;         // kReadLast | kReadThroughRing
+  std::uint8_t reserved;
 };
 static_assert(sizeof(ReadRequest) == 8);
 
 struct ReadSource {
-  std::uint64_t offset;    // within what was advertised
+  std::uint64_t offset;  // in the source
   std::uint32_t handle;  // of the source, as the peer advertised it; never 0
   std::uint32_t bytes;
 };
@@ -112,47 +114,47 @@ static_assert(sizeof(ReadDestination) == 16);
 
 // Begins the payload of SlotKind::kReadFragment; kMarkLast is set in the response's last fragment.
 struct ReadFragment {
-  std::uint32_t sequence;
-  std::uint32_t spare;  // 0
+  std::uint32_t sequence;  // of the request
+  std::uint32_t reserved;
 };
 static_assert(sizeof(ReadFragment) == 8);
 
-// Section 4: the acknowledgement, RDMA-written into the sender's control block. head and tail are
-// the flags of 002 fig 3 block 348; both depend on `number`, so an old one is never taken for new.
+// Section 4: the acknowledgement, which the receiver writes into the sender's control block. The flags head and
+// tail depend on `number`, so the sender never takes an old acknowledgement for a new one.
 enum class AckStatus : std::uint8_t {
-  kProvisioned = 1,  // the ring described has the phase asked for
-  kRefused = 2,      // it could not be had; the ring described has the old phase
+  kProvisioned = 1,  // the ring described has the requested phase
+  kRefused = 2,      // the receiver had no memory for it; the ring described has the old phase
 };
 
 struct EnlargeAck {
   std::uint64_t head;
   std::uint64_t ring_address;  // remote address of slot 0
   std::uint64_t base;          // position of the first slot written to the new ring
-  std::uint32_t number;        // of the request answered
+  std::uint32_t number;        // of the request
   std::uint32_t ring_key;      // remote key
   std::uint32_t slot_bytes;
   std::uint32_t slots;
   std::uint8_t phase;
   std::uint8_t status;  // AckStatus
   std::uint16_t epoch;
-  std::uint32_t spare;   // 0
-  std::uint64_t check;   // ack_check() over ring_address .. spare
+  std::uint32_t reserved;
+  std::uint64_t check;  // ack_check() over ring_address to reserved
   std::uint64_t tail;
 };
 static_assert(sizeof(EnlargeAck) == 64 && offsetof(EnlargeAck, check) == 48);
 
-// Section 5: words the peer writes when there is nothing to ride on. Each carries a check, word_check(),
-// so that a word torn by the device is seen as torn.
+// Section 5: words that the peer writes when no slot goes in the same direction. By the check of a word, word_check(),
+// the reader sees when a device has placed only a part of it.
 struct GrantWord {
-  std::uint64_t consumed;  // monotonic position: every earlier slot has been read
+  std::uint64_t consumed;  // position: the receiver has read every earlier slot
   std::uint64_t check;
 };
 static_assert(sizeof(GrantWord) == 16);
 
 struct RepeatWord {
-  std::uint32_t number;  // of the request whose acknowledgement did not come whole
+  std::uint32_t number;  // of the request whose acknowledgement did not arrive whole
   std::uint32_t phase;
-  std::uint64_t check;  // of the first eight bytes
+  std::uint64_t check;  // word_check() of the first eight bytes
 };
 static_assert(sizeof(RepeatWord) == 16);
 
@@ -160,25 +162,26 @@ static_assert(sizeof(RepeatWord) == 16);
 struct ControlInbox {
   GrantWord grant;
   RepeatWord repeat;
-  std::uint64_t spare[4];
+  std::uint64_t reserved[4];
   EnlargeAck ack;
 };
 static_assert(sizeof(ControlInbox) == 128 && offsetof(ControlInbox, ack) == 64);
 
 struct ControlBlock {
   ControlInbox inbox;   // written by the peer
-  ControlInbox outbox;  // source of the own writes into the peer's inbox
+  ControlInbox outbox;  // where the own writes into the peer's inbox take their bytes from
 };
 static_assert(sizeof(ControlBlock) == 256);
 
 // Section 7: private data of connect, accept and reject. verbs allows 55 bytes
 // (libfabric 1.17 fi_verbs.h, VERBS_CM_DATA_SIZE less its length byte).
 inline constexpr std::uint16_t kHelloMagic = 0x4542;  // "BE"
-inline constexpr std::uint8_t kHelloVerifiesSlots = 1;  // flag: fill SlotTrailer::check for me
-inline constexpr std::uint8_t kHelloWantsNotifications = 2;  // flag: ring after each write of slots
-inline constexpr std::uint8_t kHelloOtherJob = 4;  // flag: of another job, whose job_id takes the place of slot_bytes
-// With both flags slots of up to so many bytes of payload are checked, and writes with a larger one are
-// notified for: a check costs by the byte, a notification by the write (docs/decisions/0007-arrival.md).
+inline constexpr std::uint8_t kHelloVerifiesSlots = 1;       // flag: the peer has to fill SlotTrailer::check
+inline constexpr std::uint8_t kHelloWantsNotifications = 2;  // flag: the peer's writes of slots have to be notified
+inline constexpr std::uint8_t kHelloOtherJob = 4;            // flag: of another job; job_id in place of slot_bytes
+// With the first two flags a slot of up to this many bytes of payload has a check, and a write with a larger slot
+// is notified: the cost of a check grows with the bytes, a notification costs the same for every write
+// (docs/decisions/0007-arrival.md).
 inline constexpr std::uint32_t kCheckedBytesMax = 512;
 
 struct Hello {
@@ -193,7 +196,7 @@ struct Hello {
   std::uint32_t control_key;
   std::uint32_t slot_bytes;  // phase 0; with kHelloOtherJob the own job_id
   std::uint16_t slots;       // phase 0; with kHelloOtherJob 0
-  std::uint16_t attempt;     // of the active side, echoed by the passive side
+  std::uint16_t attempt;     // number of the active side's attempt; the passive side echoes it
   std::uint32_t geometry;    // geometry_hash() of all phases
 };
 inline constexpr std::size_t kHelloBytes = 52;  // sizeof rounds up to 56; the wire does not
@@ -201,11 +204,11 @@ static_assert(offsetof(Hello, geometry) == 48 && offsetof(Hello, geometry) + 4 =
 static_assert(kHelloBytes <= 55, "verbs private data");
 
 enum class RejectReason : std::uint8_t {
-  kCrossing = 1,  // my own attempt to you wins: wait for it
-  kVersion = 2,   // wire version differs
-  kGeometry = 3,  // phases differ
-  kUnauthorized = 4,  // no Hello, or not the job's key: nothing is told
-  kStale = 5,     // a newer attempt or connection of yours is known
+  kCrossing = 1,      // the rejecting side's own attempt wins; the rejected side waits for it
+  kVersion = 2,       // the wire versions differ
+  kGeometry = 3,      // the phases differ
+  kUnauthorized = 4,  // no Hello, another job's key, or no rank of this job; the rejection carries no data
+  kStale = 5,         // the rejecting side has a newer attempt or connection of the rejected one
 };
 
 struct Reject {
@@ -214,7 +217,7 @@ struct Reject {
   std::uint8_t reason;   // RejectReason
   std::uint32_t slot_bytes;
   std::uint16_t slots;
-  std::uint16_t attempt;  // echoed
+  std::uint16_t attempt;  // of the rejected Hello
   std::uint32_t geometry;
 };
 static_assert(sizeof(Reject) == 16);

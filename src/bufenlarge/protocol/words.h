@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Grant and repeat words in the control block (docs/wire-protocol.md, section 5). A word that does
-// not match its check is still on its way and reads as "nothing new".
+// Grant and repeat words in the control block (docs/wire-protocol.md, section 5). A word that does not
+// match its check has not arrived whole, and the read functions return nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace bufenlarge {
 
-// Every byte of the value changes every byte of the check: were it the plain complement, a value and a
-// check torn at the same byte would agree. Not 0 for 0, so that zeroed memory holds no word.
+// Returns the check of a word: the 64-bit finalizer of MurmurHash3, all bits inverted. Every byte of the value
+// affects every byte of the check; with a plain complement a value and a check torn at the same byte would
+// agree. The check of 0 is not 0, so zeroed memory holds no word.
 constexpr std::uint64_t word_check(std::uint64_t value) {
   value ^= value >> 33;
   value *= 0xff51afd7ed558ccdu;

@@ -287,7 +287,7 @@ TEST_CASE("a newer attempt of a silent peer replaces the older one", "[channel][
   CHECK(first->user == nullptr);
   FakePeer& peer = fixture.peer();
   CHECK(peer.theirs().attempt == 2);
-  peer.greet();
+  peer.send_hello();
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == State::kReady);
   peer.send(pattern(10));

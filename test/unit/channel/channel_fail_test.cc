@@ -55,7 +55,7 @@ TEST_CASE("a word that cannot be written is a lost peer, too", "[channel][fail]"
     ContextFixture fixture(settings(phases({{512, 2}, {8192, 2}})));
     FakePeer& peer = fixture.ask_in();
     fixture.port.rule = [](const FakePort::Write&) { return WriteResult::kFailed; };
-    peer.greet();
+    peer.send_hello();
     fixture.rounds(2);
     CHECK(fixture.upper.failures.size() == 1);
   }
@@ -88,7 +88,7 @@ TEST_CASE("a peer that is lost before its first message may come again: nothing 
   CHECK(fixture.upper.failures.empty());
   CHECK(fixture.channel().connection().state() == Connect::State::kIdle);
   FakePeer& peer = fixture.ask_in(1, 2);
-  peer.greet();
+  peer.send_hello();
   peer.send(pattern(10));
   fixture.rounds();
   CHECK(fixture.upper.messages[1].size() == 1);

@@ -151,7 +151,7 @@ TEST_CASE("a notification of a failed channel is of no account", "[channel][noti
 TEST_CASE("notifications that come before the connected event are not lost", "[channel][notification][connect]") {
   Notified fixture;
   FakePeer& peer = fixture.request();
-  peer.greet();
+  peer.send_hello();
   peer.send(pattern(40));
   fixture.rounds(4);
   CHECK(fixture.messages().empty());
@@ -163,7 +163,7 @@ TEST_CASE("notifications that come before the connected event are not lost", "[c
 
 TEST_CASE("notifications of an attempt that was lost do not count for the next", "[channel][notification][connect]") {
   Notified fixture;
-  fixture.request(1, 1).greet();
+  fixture.request(1, 1).send_hello();
   fixture.rounds(2);
   fixture.port.lost(fixture.port.accepted.back(), "reset");
   fixture.rounds(FakeContext::kEventRounds);
@@ -171,7 +171,7 @@ TEST_CASE("notifications of an attempt that was lost do not count for the next",
   fixture.port.connected(fixture.port.accepted.back(), {});
   fixture.rounds(FakeContext::kEventRounds);
   CHECK(fixture.upper.failures.empty());
-  peer.greet();
+  peer.send_hello();
   peer.send(pattern(40));
   fixture.rounds();
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(40)});

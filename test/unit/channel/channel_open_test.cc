@@ -141,7 +141,7 @@ TEST_CASE("the passive side writes nothing before it has read the active side's 
   // Expect
   CHECK(fixture.port.writes.empty());
   // event
-  peer.greet();
+  peer.send_hello();
   fixture.rounds();
   // Expect
   CHECK(fixture.channel().connection().state() == Connect::State::kReady);

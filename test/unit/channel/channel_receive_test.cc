@@ -98,7 +98,7 @@ TEST_CASE("half of a ring read without traffic back is granted by a word, and no
     ContextFixture fixture(settings(phases({{512, slots}, {8192, slots}})));
     FakePeer& peer = fixture.ask_in();
     const std::uint32_t owed_from = slots > 3 ? slots / 2 : 1;
-    peer.greet();
+    peer.send_hello();
     fixture.rounds();
     for (std::uint32_t read = 1; read < 3 * slots; ++read) {
       INFO(slots << " slots, " << read << " read");

@@ -128,7 +128,7 @@ TEST_CASE("the passive side asks for nothing before the active side has spoken",
   fixture.read(destination);
   fixture.rounds(5);
   CHECK(fixture.port.writes.empty());
-  peer.greet();
+  peer.send_hello();
   fixture.rounds(3);
   CHECK(fixture.requests().size() == 1);
 }

@@ -27,8 +27,8 @@ constexpr bool kHigher = false;
 
 Connect make(bool lower, std::uint64_t limit = kLimit) { return lower ? Connect(2, 5, limit) : Connect(5, 2, limit); }
 
-// The state, reached at kNow by the shortest way. Wanted by the own side, except Idle, and except
-// Accepting and Silent when they were not.
+// Brings a connection into a state at kNow, by the fewest events. The own side wants the connection, except in
+// Idle, and in Accepting and Silent if `wanted` is false.
 Connect reach(State state, bool lower, bool wanted = true) {
   Connect connect = make(lower);
   const bool passive = state == State::kAccepting || state == State::kSilent;
@@ -91,7 +91,7 @@ struct Row {
   Action action;
 };
 
-// What is not here changes nothing and asks for nothing.
+// An event that is not here changes nothing and returns kNone.
 std::vector<Row> table(bool lower) {
   std::vector<Row> rows{
       {State::kIdle, "want", State::kWanted, Action::kNone},
@@ -114,7 +114,7 @@ std::vector<Row> table(bool lower) {
       {State::kAccepting, "lost, past the limit", State::kWanted, Action::kClose},
       {State::kAccepting, "request, newer", State::kAccepting, Action::kReplace},
       {State::kSilent, "first message", State::kReady, Action::kNone},
-      {State::kSilent, "lost", State::kWanted, Action::kClose},  // nothing was said on it yet
+      {State::kSilent, "lost", State::kWanted, Action::kClose},  // no message was sent on it yet
       {State::kSilent, "lost, past the limit", State::kWanted, Action::kClose},
       {State::kSilent, "request, newer", State::kAccepting, Action::kReplace},
       {State::kReady, "lost", State::kFailed, Action::kFail},
@@ -123,19 +123,16 @@ std::vector<Row> table(bool lower) {
   for (const char* any : {"request, newer", "request, the same", "request, older"}) {
     for (const State state : {State::kIdle, State::kWanted, State::kYielding, State::kBackoff})
       rows.push_back({state, any, State::kAccepting, Action::kAccept});
-    if (lower)
-      rows.push_back({State::kConnecting, any, State::kConnecting, Action::kReject});
-    else
-      rows.push_back({State::kConnecting, any, State::kAccepting, Action::kReplace});
+    rows.push_back(lower ? Row{State::kConnecting, any, State::kConnecting, Action::kReject}
+                         : Row{State::kConnecting, any, State::kAccepting, Action::kReplace});
     for (const State state : {State::kReady, State::kFailed}) rows.push_back({state, any, state, Action::kReject});
   }
   for (const char* old : {"request, the same", "request, older"})
-    for (const State state : {State::kAccepting, State::kSilent})
-      rows.push_back({state, old, state, Action::kReject});
+    for (const State state : {State::kAccepting, State::kSilent}) rows.push_back({state, old, state, Action::kReject});
   return rows;
 }
 
-TEST_CASE("a connection does in every state what the table says, on both sides of a crossing", "[connect]") {
+TEST_CASE("a connection follows its state table in every state, on both sides of a crossing", "[connect]") {
   for (const bool lower : {kLower, kHigher}) {
     const std::vector<Row> rows = table(lower);
     for (const State from : kStates) {
@@ -154,7 +151,7 @@ TEST_CASE("a connection does in every state what the table says, on both sides o
   }
 }
 
-TEST_CASE("a lost acceptance that the own side does not want goes back to Idle", "[connect]") {
+TEST_CASE("an accepted connection that the own side does not want goes back to Idle when it is lost", "[connect]") {
   for (const State state : {State::kAccepting, State::kSilent}) {
     Connect connect = reach(state, kLower, false);
     CHECK(connect.on_lost(kNow, 0) == Action::kClose);
@@ -164,7 +161,7 @@ TEST_CASE("a lost acceptance that the own side does not want goes back to Idle",
   }
 }
 
-TEST_CASE("wanting while accepting is remembered", "[connect]") {
+TEST_CASE("a connection that is wanted while accepting is wanted after its loss, too", "[connect]") {
   Connect connect = reach(State::kAccepting, kLower, false);
   connect.want(kNow);
   CHECK(connect.state() == State::kAccepting);
@@ -172,7 +169,7 @@ TEST_CASE("wanting while accepting is remembered", "[connect]") {
   CHECK(connect.state() == State::kWanted);
 }
 
-TEST_CASE("what waits for time says so", "[connect]") {
+TEST_CASE("only states that wait for a time say that they do", "[connect]") {
   for (const State state : kStates) {
     const Connect connect = reach(state, kLower);
     CHECK(connect.timed() == (state == State::kWanted || state == State::kYielding || state == State::kBackoff));
@@ -214,7 +211,7 @@ TEST_CASE("crossing attempts leave one connection, in both orders of events", "[
   }
 }
 
-TEST_CASE("a crossing reject that comes before the other's request is yielded to", "[connect]") {
+TEST_CASE("a side whose attempt was rejected as crossing waits for the peer's request and accepts it", "[connect]") {
   Connect higher = reach(State::kConnecting, kHigher);
   CHECK(higher.on_rejected(RejectReason::kCrossing, kNow, 0) == Action::kClose);
   CHECK(higher.state() == State::kYielding);
@@ -223,7 +220,7 @@ TEST_CASE("a crossing reject that comes before the other's request is yielded to
   CHECK(higher.state() == State::kAccepting);
 }
 
-TEST_CASE("when the other's request does not come after a crossing, the own side tries again", "[connect]") {
+TEST_CASE("a side tries again if the peer's request does not come after a crossing", "[connect]") {
   Connect higher = reach(State::kYielding, kHigher);
   CHECK(higher.tick(kNow + Connect::kYieldUs, true) == Action::kOpen);
   CHECK(higher.attempt() == 2);
@@ -285,10 +282,10 @@ TEST_CASE("the pause doubles from 1 ms to 1 s and has at most as much jitter aga
   }
 }
 
-TEST_CASE("refusals are taken for passing ones until the time limit, counted from the first want", "[connect]") {
+TEST_CASE("a refused attempt is followed by another until the time limit, counted from the first want", "[connect]") {
   for (const bool stale : {false, true}) {
     Connect connect = reach(State::kConnecting, kLower);
-    connect.want(kNow + kLimit);  // wanted again: the first counts
+    connect.want(kNow + kLimit);  // a second want does not move the limit
     const auto refuse = [&](std::uint64_t now) {
       return stale ? connect.on_rejected(RejectReason::kStale, now, 0) : connect.on_lost(now, 0);
     };
@@ -299,7 +296,7 @@ TEST_CASE("refusals are taken for passing ones until the time limit, counted fro
   }
 }
 
-TEST_CASE("silence is not failure: an attempt that is not answered waits", "[connect]") {
+TEST_CASE("silence is not a failure: an attempt without a response waits", "[connect]") {
   Connect connect = reach(State::kConnecting, kLower);
   CHECK(connect.tick(kNow + 1000 * kLimit, true) == Action::kNone);
   CHECK(connect.state() == State::kConnecting);

@@ -11,7 +11,7 @@
 namespace bufenlarge::test {
 namespace {
 
-TEST_CASE("the digest is XXH3: its published value of no bytes", "[digest]") {
+TEST_CASE("the digest of no bytes is the value that XXH3 publishes", "[digest]") {
   CHECK(digest32("", 0) == 0x38d394c2u);  // low half of 0x2d06800538d394c2
 }
 
@@ -31,13 +31,13 @@ TEST_CASE("the slot check depends on every bit of the payload and of the trailer
     reinterpret_cast<unsigned char*>(&flipped)[bit / 8] ^= static_cast<unsigned char>(1u << (bit % 8));
     if (flipped.bytes <= wide.size()) checks.insert(slot_check(wide.data(), flipped));
   }
-  // one value for each variant: nothing is left out, nothing collides
+  // Every variant has a value of its own: the check leaves no bit out, and no two collide.
   std::size_t sizes_out = 0;
   for (int bit = 0; bit < 32; ++bit) sizes_out += (kTrailer.bytes ^ (1u << bit)) > wide.size();
   CHECK(checks.size() == 1 + 800 + (192 - 32 - sizes_out));
 }
 
-TEST_CASE("the slot check does not depend on what stands in its own place", "[digest]") {
+TEST_CASE("the slot check does not depend on the field that holds it", "[digest]") {
   const Bytes payload = pattern(100);
   SlotTrailer sealed = kTrailer;
   sealed.check = 0xdeadbeef;

@@ -64,7 +64,7 @@ TEST_CASE("the receiver's transitions are those of its table", "[enlarge_receive
   }
 }
 
-TEST_CASE("the receiver checks itself", "[enlarge_receiver]") {
+TEST_CASE("an event that its table does not allow ends the process", "[enlarge_receiver]") {
   const auto dies = [](State state, const Step& step) {
     EnlargeReceiver receiver = in_state(state);
     return aborts([&] { step.happen(receiver); });
@@ -82,7 +82,7 @@ struct RequestCase {
   bool allowed;
 };
 
-TEST_CASE("only the next number and a larger phase that exists are a right request", "[enlarge_receiver][E5]") {
+TEST_CASE("only a request with the next number and a larger phase of the table is accepted", "[enlarge_receiver][E5]") {
   const std::vector<RequestCase> first{
       {"the next phase", {1, 1}, 0, true},
       {"the phase after it", {1, 2}, 0, true},
@@ -92,9 +92,9 @@ TEST_CASE("only the next number and a larger phase that exists are a right reque
       {"the present phase", {1, 0}, 0, false},
       {"the present phase, larger", {1, 1}, 1, false},
       {"a smaller phase", {1, 1}, 2, false},
-      {"a phase there is not", {1, 3}, 0, false},
+      {"a phase beyond the table", {1, 3}, 0, false},
       {"a phase that is the present one in its low byte", {1, 0x101}, 0, false},
-      {"no phase at all", {1, UINT32_MAX}, 0, false},
+      {"the largest phase number", {1, UINT32_MAX}, 0, false},
   };
   for (const RequestCase& one : first) {
     EnlargeReceiver receiver;
@@ -120,7 +120,8 @@ TEST_CASE("a request during a swap is refused", "[enlarge_receiver]") {
   CHECK(receiver.request().number == 1);
 }
 
-TEST_CASE("a repetition is answered for the request that was acknowledged, and for no other", "[enlarge_receiver][E8]") {
+TEST_CASE("the acknowledgement is repeated for the request that it acknowledges, and for no other",
+          "[enlarge_receiver][E8]") {
   const EnlargeReceiver acked = in_state(State::kAcked);
   CHECK(acked.on_repeat({1, 1}));
   CHECK_FALSE(acked.on_repeat({0, 1}));
@@ -132,7 +133,7 @@ TEST_CASE("a repetition is answered for the request that was acknowledged, and f
   CHECK_FALSE(confirmed.on_repeat({1, 1}));
 }
 
-TEST_CASE("the acknowledgement kept for repetitions is the one that was made", "[enlarge_receiver][E8]") {
+TEST_CASE("the acknowledgement that is repeated is the one that was written first", "[enlarge_receiver][E8]") {
   EnlargeReceiver receiver = in_state(State::kSwapping);
   EnlargeAck ack{};
   ack.ring_address = 0x4711;
@@ -140,12 +141,12 @@ TEST_CASE("the acknowledgement kept for repetitions is the one that was made", "
   CHECK(receiver.ack().ring_address == 0x4711);
 }
 
-TEST_CASE("a sealed acknowledgement has number, both flags and a right check", "[enlarge_receiver][E8]") {
+TEST_CASE("a sealed acknowledgement has its number, both flags and a check that holds", "[enlarge_receiver][E8]") {
   EnlargeAck dirty{};
-  dirty.spare = 5;
+  dirty.reserved = 5;
   const EnlargeAck ack = seal_ack(dirty, 3);
   CHECK(ack.number == 3);
-  CHECK(ack.spare == 0);
+  CHECK(ack.reserved == 0);
   CHECK(ack.head == ack_head(3));
   CHECK(ack.tail == ack_tail(3));
   CHECK(ack.check == ack_check(ack));

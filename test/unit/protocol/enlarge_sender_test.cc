@@ -77,7 +77,7 @@ TEST_CASE("every state has the name of its enumerator", "[enlarge_sender]") {
   CHECK(std::string(to_string(State::kSwapping)) == "Swapping");
 }
 
-// ---- the table of the header, and that there is nothing else
+// ---- the state table of the header, and that there are no other transitions
 
 constexpr State kStates[] = {State::kSteady, State::kRequestDue, State::kRequested, State::kHeadSeen, State::kSwapping};
 
@@ -109,7 +109,7 @@ const std::vector<Edge> kEdges{
     {State::kRequested, "poll: nothing yet", State::kRequested},
     {State::kRequested, "poll: head seen", State::kHeadSeen},
     {State::kRequested, "poll: time limit, nothing", State::kRequested},
-    {State::kRequested, "poll: time limit, head", State::kHeadSeen},  // the tail has its own time
+    {State::kRequested, "poll: time limit, head", State::kHeadSeen},  // the tail has a time limit of its own
     {State::kRequested, "poll: whole", State::kSwapping},
     {State::kHeadSeen, "poll: nothing yet", State::kHeadSeen},
     {State::kHeadSeen, "poll: head seen", State::kHeadSeen},
@@ -158,11 +158,12 @@ TEST_CASE("a whole acknowledgement is accepted at once and kept", "[enlarge_send
   CHECK(sender.machine.rejected() == 0);
 }
 
-TEST_CASE("a head without its tail is waited for and then asked for again", "[enlarge_sender][E8]") {
+TEST_CASE("a head whose tail does not come within the limit makes the sender repeat its request",
+          "[enlarge_sender][E8]") {
   Sender sender = Sender().requested();
   EnlargeAck torn = right_ack();
   torn.tail = 0;
-  sender.now += kTimeout - 1;  // late in the request's own time: the tail has a time of its own
+  sender.now += kTimeout - 1;  // shortly before the request's limit: the tail has a limit of its own
   CHECK(sender.poll(torn) == Verdict::kNothing);
   CHECK(sender.machine.state() == State::kHeadSeen);
   CHECK(sender.poll_after(kTimeout - 1, torn) == Verdict::kNothing);
@@ -212,13 +213,14 @@ TEST_CASE("an acknowledgement is accepted in no state of arrival but the whole o
     std::memcpy(&front, &ack, cut);
     std::memcpy(reinterpret_cast<char*>(&back) + cut, reinterpret_cast<const char*>(&ack) + cut, sizeof ack - cut);
     INFO("cut at " << cut);
-    // The high bytes of the tail flag are part of its value: no proper front is whole.
+    // The high bytes of the tail flag are part of its value, so no acknowledgement that lacks bytes is whole.
     CHECK(Sender().requested().poll(front) != Verdict::kAccepted);
     CHECK((Sender().requested().poll(back) == Verdict::kAccepted) == (cut == 0));
   }
 }
 
-TEST_CASE("an acknowledgement of another ring than the one asked for is not accepted", "[enlarge_sender][E8]") {
+TEST_CASE("an acknowledgement that describes another ring than the requested one is not accepted",
+          "[enlarge_sender][E8]") {
   const auto refused = [](auto change) {
     EnlargeAck ack = right_ack();
     change(ack);
@@ -234,7 +236,7 @@ TEST_CASE("an acknowledgement of another ring than the one asked for is not acce
   CHECK(refused([](EnlargeAck& ack) { ack.phase = 255; }));
   CHECK(refused([](EnlargeAck& ack) { ack.status = 0; }));
   CHECK(refused([](EnlargeAck& ack) { ack.status = 3; }));
-  // Phases with their right geometry, but not the one asked for.
+  // Other phases than the requested one, with their own geometry.
   CHECK(refused([](EnlargeAck& ack) { ack = right_ack(1, 0); }));
   CHECK(refused([](EnlargeAck& ack) { ack = right_ack(1, 2); }));
 }

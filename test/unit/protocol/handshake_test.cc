@@ -32,9 +32,11 @@ Hello right_hello() {
   return hello;
 }
 
-HelloVerdict verdict_on(const Hello& hello) { return check_hello(std::span<const std::byte>(encode_hello(hello)), kOwn); }
+HelloVerdict verdict_on(const Hello& hello) {
+  return check_hello(std::span<const std::byte>(encode_hello(hello)), kOwn);
+}
 
-TEST_CASE("a right hello is taken with all it says", "[handshake]") {
+TEST_CASE("a right hello is accepted, and its fields are handed out", "[handshake]") {
   const HelloVerdict verdict = verdict_on(right_hello());
   REQUIRE(verdict.hello);
   CHECK(verdict.hello->rank == 3);
@@ -46,7 +48,7 @@ TEST_CASE("a right hello is taken with all it says", "[handshake]") {
   CHECK(verdict.text.empty());
 }
 
-TEST_CASE("bytes behind a hello are not looked at: verbs pads private data", "[handshake]") {
+TEST_CASE("bytes behind a hello are ignored: verbs pads private data", "[handshake]") {
   const HelloBytes bytes = encode_hello(right_hello());
   Bytes padded(bytes.begin(), bytes.end());
   for (std::size_t more = 0; more < 12; ++more) {
@@ -55,7 +57,7 @@ TEST_CASE("bytes behind a hello are not looked at: verbs pads private data", "[h
   }
 }
 
-TEST_CASE("a hello that is cut short is a unauthorized's", "[handshake]") {
+TEST_CASE("a hello that is too short is unauthorized", "[handshake]") {
   const HelloBytes bytes = encode_hello(right_hello());
   for (std::size_t size = 0; size < kHelloBytes; ++size) {
     const HelloVerdict verdict = check_hello(std::span(bytes).first(size), kOwn);
@@ -65,7 +67,7 @@ TEST_CASE("a hello that is cut short is a unauthorized's", "[handshake]") {
   }
 }
 
-TEST_CASE("garbage is a unauthorized's", "[handshake]") {
+TEST_CASE("random bytes are unauthorized", "[handshake]") {
   for (std::uint32_t seed = 1; seed <= 1000; ++seed) {
     const HelloVerdict verdict = check_hello(pattern(seed % 100, seed), kOwn);
     CHECK_FALSE(verdict.hello);
@@ -73,7 +75,7 @@ TEST_CASE("garbage is a unauthorized's", "[handshake]") {
   }
 }
 
-TEST_CASE("a hello with any bit of the job's key or the magic wrong is a unauthorized's", "[handshake]") {
+TEST_CASE("a hello with any wrong bit in the job's key or the magic is unauthorized", "[handshake]") {
   for (int bit = 0; bit < 64; ++bit) {
     Hello hello = right_hello();
     hello.job_key ^= std::uint64_t{1} << bit;
@@ -88,7 +90,7 @@ TEST_CASE("a hello with any bit of the job's key or the magic wrong is a unautho
   }
 }
 
-TEST_CASE("a wrong key is a unauthorized's even when the version differs, too", "[handshake]") {
+TEST_CASE("a hello with a wrong key is unauthorized even if the version differs, too", "[handshake]") {
   Hello hello = right_hello();
   hello.job_key = 1;
   hello.version = 9;
@@ -96,17 +98,17 @@ TEST_CASE("a wrong key is a unauthorized's even when the version differs, too", 
   CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
 }
 
-TEST_CASE("another wire version is refused by name of both versions", "[handshake]") {
+TEST_CASE("another wire version is refused with a text that has both versions", "[handshake]") {
   Hello hello = right_hello();
   hello.version = 9;
-  hello.rank = 1000;  // nothing but magic, version and key is read of another version
+  hello.rank = 1000;  // of another version only magic, version and key are read
   const HelloVerdict verdict = verdict_on(hello);
   CHECK_FALSE(verdict.hello);
   CHECK(verdict.reason == RejectReason::kVersion);
   CHECK_THAT(verdict.text, Contains("version") && Contains("9") && Contains(std::to_string(kWireVersion)));
 }
 
-TEST_CASE("a rank that is not of the job is a unauthorized's", "[handshake]") {
+TEST_CASE("a hello with a rank beyond the job's size is unauthorized", "[handshake]") {
   Hello hello = right_hello();
   for (const std::uint32_t rank : {4u, 5u, UINT32_MAX}) {
     hello.rank = rank;
@@ -115,7 +117,7 @@ TEST_CASE("a rank that is not of the job is a unauthorized's", "[handshake]") {
   }
 }
 
-TEST_CASE("another geometry is refused by both sides' values", "[handshake]") {
+TEST_CASE("another geometry is refused with a text that has both sides' values", "[handshake]") {
   const auto refused = [](auto change) {
     Hello hello = right_hello();
     change(hello);
@@ -130,14 +132,14 @@ TEST_CASE("another geometry is refused by both sides' values", "[handshake]") {
   CHECK_THAT(refused([](Hello& hello) { hello.geometry = 0x11223344; }), Contains("11223344") && Contains("aabbccdd"));
 }
 
-TEST_CASE("a unauthorized's reject is all zero: it learns nothing", "[handshake]") {
+TEST_CASE("the reject of an unauthorized process is all zero: it reveals nothing", "[handshake]") {
   const Reject reject = make_reject(RejectReason::kUnauthorized, kOwn, 5);
   const auto bytes = std::as_bytes(std::span(&reject, 1));
   CHECK(std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0}; }));
   CHECK_FALSE(decode_reject(bytes));
 }
 
-TEST_CASE("a reject tells its reason, the attempt and the own values", "[handshake]") {
+TEST_CASE("a reject carries its reason, the attempt and the own values", "[handshake]") {
   for (const RejectReason reason :
        {RejectReason::kCrossing, RejectReason::kVersion, RejectReason::kGeometry, RejectReason::kStale}) {
     const Reject made = make_reject(reason, kOwn, 5);
@@ -152,7 +154,7 @@ TEST_CASE("a reject tells its reason, the attempt and the own values", "[handsha
   }
 }
 
-TEST_CASE("what is no reject of this protocol is not read as one", "[handshake]") {
+TEST_CASE("data that is no reject of this protocol is not decoded", "[handshake]") {
   const Reject right = make_reject(RejectReason::kStale, kOwn, 5);
   const auto bytes = std::as_bytes(std::span(&right, 1));
   for (std::size_t size = 0; size < sizeof right; ++size) CHECK_FALSE(decode_reject(bytes.first(size)));
@@ -166,10 +168,11 @@ TEST_CASE("what is no reject of this protocol is not read as one", "[handshake]"
   }
 }
 
-TEST_CASE("the rejected side's text names both sides' values, too", "[handshake]") {
+TEST_CASE("the text of the rejected side has both sides' values, too", "[handshake]") {
   Reject reject = make_reject(RejectReason::kVersion, kOwn, 5);
   reject.version = 9;
-  CHECK_THAT(describe_reject(reject, kOwn), Contains("version") && Contains("9") && Contains(std::to_string(kWireVersion)));
+  CHECK_THAT(describe_reject(reject, kOwn),
+             Contains("version") && Contains("9") && Contains(std::to_string(kWireVersion)));
   reject = make_reject(RejectReason::kGeometry, {0, 4, 640, 24, 0x11223344}, 5);
   CHECK_THAT(describe_reject(reject, kOwn), Contains("24 slots of 640 bytes") && Contains("16 slots of 512 bytes") &&
                                                 Contains("11223344") && Contains("aabbccdd"));

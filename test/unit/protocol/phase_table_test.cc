@@ -10,7 +10,8 @@
 namespace bufenlarge::test {
 namespace {
 
-TEST_CASE("a phase knows its memory: the defaults are 8 KiB and 128 KiB a ring", "[phase_table][E1]") {
+TEST_CASE("a ring of 16 slots takes 8 KiB with slots of 512 bytes and 128 KiB with slots of 8192",
+          "[phase_table][E1]") {
   const PhaseTable table = two_phases();
   CHECK(table.last() == 1);
   CHECK(table.at(0).ring_bytes() == 8 * 1024);
@@ -24,7 +25,7 @@ TEST_CASE("ring memory of the largest phase does not overflow 32 bits", "[phase_
   CHECK(table.at(0).ring_bytes() == std::size_t{kSlotBytesMax} * kSlotsMax);
 }
 
-TEST_CASE("an element goes to the smallest phase that takes it, from the present one on", "[phase_table][E11]") {
+TEST_CASE("an element needs the smallest phase that it fits, from the present one on", "[phase_table][E11]") {
   const PhaseTable table = phases({{128, 4, 100}, {512, 4, 400}, {2048, 4, 2000}});
   CHECK(table.phase_for(0, 0) == 0);
   CHECK(table.phase_for(100, 0) == 0);
@@ -37,7 +38,7 @@ TEST_CASE("an element goes to the smallest phase that takes it, from the present
   CHECK(table.phase_for(SIZE_MAX, 2) == 2);
 }
 
-TEST_CASE("the geometry's hash tells every slot size and every number of slots apart", "[phase_table]") {
+TEST_CASE("geometries that differ in a slot size or a number of slots have different hashes", "[phase_table]") {
   std::set<std::uint32_t> hashes;
   const std::vector<PhaseTable> tables{
       phases({{512, 16}}),
@@ -49,14 +50,14 @@ TEST_CASE("the geometry's hash tells every slot size and every number of slots a
       phases({{512, 16}, {1024, 16}, {8192, 16}}),
       phases({{16, 512}, {8192, 16}}),
       phases({{8192, 16}, {512, 16}}),
-      // Strides are equal, sizes are not: both sides must say the same.
+      // The strides are equal to those of the second table, the sizes are not.
       phases({{505, 16}, {8192, 16}}),
   };
   for (const PhaseTable& table : tables) hashes.insert(geometry_hash(table));
   CHECK(hashes.size() == tables.size());
 }
 
-TEST_CASE("the geometry's hash leaves out thresholds, which each side may choose", "[phase_table][E3]") {
+TEST_CASE("the geometry's hash leaves out the thresholds, which each side may choose", "[phase_table][E3]") {
   CHECK(geometry_hash(phases({{512, 16, 400}, {8192, 16}})) == geometry_hash(phases({{512, 16}, {8192, 16, 600}})));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Read requests as they travel, and how a read becomes requests.
+// How read requests are encoded and parsed, and how a read becomes requests.
 #include "protocol/read_request.h"
 
 #include <catch2/catch.hpp>
@@ -35,11 +35,16 @@ struct Parts {
 };
 
 Parts release_parts() { return {{0, 1, 0, kReadLast, 0}, {{0, 11, 0}}, {}}; }
-Parts fragments_parts() { return {{7, 1, 0, kReadThroughRing, 0}, {{5, 11, 30}}, {}}; }
+Parts ring_parts() { return {{7, 1, 0, kReadThroughRing, 0}, {{5, 11, 30}}, {}}; }
 
 bool allowed(Parts parts, const std::function<void(Parts&)>& change) {
   change(parts);
   return parse_read_request(parts.bytes()).has_value();
+}
+
+// Changes a request so that its first source has `bytes` bytes and the sums are still equal.
+std::function<void(Parts&)> with_source_bytes(std::uint32_t bytes) {
+  return [bytes](Parts& p) { p.sources[0].bytes = bytes, p.destinations[0].bytes = bytes - 20; };
 }
 
 std::vector<ReadDestination> destinations(std::size_t count, std::uint32_t seed, std::uint32_t bytes_max) {
@@ -60,7 +65,7 @@ std::uint64_t sum(std::span<const ReadDestination> segments) {
   return bytes;
 }
 
-// All requests of a plan, each parsed, with what every one must hold checked.
+// Encodes and parses all requests of a plan, and checks what holds for each of them.
 std::vector<ReadRequestParts> requests(ReadPlan& plan, std::size_t capacity) {
   std::vector<ReadRequestParts> made;
   std::uint64_t before = 0;
@@ -83,7 +88,7 @@ std::vector<ReadRequestParts> requests(ReadPlan& plan, std::size_t capacity) {
 
 }  // namespace
 
-TEST_CASE("a read request says what it was made of", "[read_request][R2]") {
+TEST_CASE("a read request is parsed into the segments that it was made of", "[read_request][R2]") {
   const auto parts = parse_read_request(Parts().bytes());
   REQUIRE(parts);
   CHECK(parts->head.sequence == 7);
@@ -98,7 +103,7 @@ TEST_CASE("a read request says what it was made of", "[read_request][R2]") {
   CHECK(parts->destinations[1].bytes == 40);
 }
 
-TEST_CASE("a read request lies in its slot as the wire document says", "[read_request][R2]") {
+TEST_CASE("a read request is encoded byte by byte as the wire document says", "[read_request][R2]") {
   const std::vector<ReadDestination> to{{0x2122232425262728u, 0x31323334, 5}};
   ReadPlan plan(0x0a0b0c0d, 0x1112131415161718u, 5, to);
   ReadRequestParts parts;
@@ -107,9 +112,9 @@ TEST_CASE("a read request lies in its slot as the wire document says", "[read_re
   plan.take(parts, 40);
   Bytes payload(40);
   REQUIRE(encode_request(parts, payload) == 40);
-  const std::vector<unsigned> expected{0x44, 0x43, 0x42, 0x41, 1, 1, 1, 0, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
-                                       0x0d, 0x0c, 0x0b, 0x0a, 5, 0, 0, 0, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
-                                       0x34, 0x33, 0x32, 0x31, 5, 0, 0, 0};
+  const std::vector<unsigned> expected{
+      0x44, 0x43, 0x42, 0x41, 1, 1, 1, 0, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x0d, 0x0c, 0x0b, 0x0a,
+      5, 0, 0, 0, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 5, 0, 0, 0};
   std::vector<unsigned> found;
   for (const std::byte one : payload) found.push_back(static_cast<unsigned>(one));
   CHECK(found == expected);
@@ -160,7 +165,7 @@ TEST_CASE("no request asks for more than 2^30 bytes, nor names more than 255 seg
   CHECK(split[0].destinations.size() == 255);
 }
 
-TEST_CASE("a plan asks for nothing twice, and takes no slot that is too small", "[read_request][aborts]") {
+TEST_CASE("a plan that was requested whole, or has too small a slot, makes no request", "[read_request][aborts]") {
   const std::vector<ReadDestination> to{{0, 1, 8}};
   CHECK(aborts([&] {
     ReadPlan plan(9, 0, 8, to);
@@ -231,7 +236,7 @@ TEST_CASE("a plan does not fit where bytes, sources or destinations would be too
   CHECK_FALSE(one.fits(parts, kPlenty));
 }
 
-TEST_CASE("a release, and a request for fragments, are read as they were written", "[read_request][R2]") {
+TEST_CASE("releases, and requests with a response through the ring, are parsed as encoded", "[read_request][R2]") {
   Bytes payload(24);
   REQUIRE(encode_release(11, payload) == 24);
   CHECK(payload == release_parts().bytes());
@@ -240,81 +245,76 @@ TEST_CASE("a release, and a request for fragments, are read as they were written
   CHECK(release->bytes == 0);
   for (const bool last : {false, true}) {
     REQUIRE(encode_ring_request(7, {5, 11, 30}, last, payload) == 24);
-    const auto fragments = parse_read_request(payload);
-    REQUIRE(fragments);
-    CHECK(fragments->head.sequence == 7);
-    CHECK(fragments->bytes == 30);
-    CHECK(fragments->sources[0].offset == 5);
-    CHECK(ReadResponse(*fragments).through_ring());
-    CHECK(ReadResponse(*fragments).releases() == last);
+    const auto request = parse_read_request(payload);
+    REQUIRE(request);
+    CHECK(request->head.sequence == 7);
+    CHECK(request->bytes == 30);
+    CHECK(request->sources[0].offset == 5);
+    CHECK(ReadResponse(*request).through_ring());
+    CHECK(ReadResponse(*request).releases() == last);
   }
 }
 
+namespace {
+
+struct ChangedRequest {
+  const char* name;
+  Parts parts;
+  std::function<void(Parts&)> change;
+};
+
+const std::vector<ChangedRequest> kRefused{
+    {"one source less than counted", {}, [](Parts& p) { ++p.head.sources; }},
+    {"one source more than counted", {}, [](Parts& p) { --p.head.sources; }},
+    {"one destination less than counted", {}, [](Parts& p) { ++p.head.destinations; }},
+    {"one destination more than counted", {}, [](Parts& p) { --p.head.destinations; }},
+    {"no source", {}, [](Parts& p) { p.sources.clear(), p.head.sources = 0; }},
+    {"no source, through the ring", ring_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }},
+    {"no source, a release", release_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }},
+    {"a reserved byte that is not 0", {}, [](Parts& p) { p.head.reserved = 1; }},
+    {"the first handle is 0", {}, [](Parts& p) { p.sources[0].handle = 0; }},
+    {"the second handle is 0", {}, [](Parts& p) { p.sources[1].handle = 0; }},
+    {"the handle of a release is 0", release_parts(), [](Parts& p) { p.sources[0].handle = 0; }},
+    {"an empty source", {}, [](Parts& p) { p.sources[0].bytes = 0, p.sources[1].bytes = 50; }},
+    {"an empty destination", {}, [](Parts& p) { p.destinations[0].bytes = 0, p.destinations[1].bytes = 50; }},
+    {"a source that is too long", {}, with_source_bytes(kReadSegmentBytesMax + 1)},
+    {"a destination that is too long", {}, [](Parts& p) {
+       p.sources = {{0, 11, kReadSegmentBytesMax}, {0, 11, 1}};
+       p.destinations = {{0, 1, kReadSegmentBytesMax + 1}};
+       p.head.destinations = 1;
+     }},
+    {"a larger sum of the sources", {}, [](Parts& p) { ++p.sources[0].bytes; }},
+    {"a larger sum of the destinations", {}, [](Parts& p) { ++p.destinations[1].bytes; }},
+    {"no destinations", {}, [](Parts& p) { p.destinations.clear(), p.head.destinations = 0; }},
+    {"destinations, through the ring", {}, [](Parts& p) { p.head.flags = kReadThroughRing; }},
+    {"a sequence of 0", {}, [](Parts& p) { p.head.sequence = 0; }},
+    {"a release with bytes", {}, [](Parts& p) { p.head.sequence = 0, p.head.flags = kReadLast; }},
+    {"a release without its flag", release_parts(), [](Parts& p) { p.head.flags = 0; }},
+    {"a release through the ring", release_parts(), [](Parts& p) { p.head.flags = kReadLast | kReadThroughRing; }},
+    {"a release with an offset", release_parts(), [](Parts& p) { p.sources[0].offset = 1; }},
+    {"a release with a length", release_parts(), [](Parts& p) { p.sources[0].bytes = 1; }},
+    {"a release of two", release_parts(), [](Parts& p) { p.sources.push_back({0, 12, 0}), p.head.sources = 2; }},
+    {"a release with a destination", release_parts(),
+     [](Parts& p) { p.destinations = {{0, 1, 1}}, p.head.destinations = 1; }},
+};
+
+}  // namespace
+
 TEST_CASE("a request that is not as the wire document says is refused", "[read_request][R2]") {
-  CHECK(allowed({}, [](Parts&) {}));
-  CHECK(allowed(release_parts(), [](Parts&) {}));
-  CHECK(allowed(fragments_parts(), [](Parts&) {}));
-  SECTION("of another length") {
-    const Bytes whole = Parts().bytes();
-    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
-      CHECK_FALSE(parse_read_request(std::span(whole).first(bytes)));
-    Bytes longer = whole;
-    longer.push_back({});
-    CHECK_FALSE(parse_read_request(longer));
+  for (const Parts& right : {Parts(), release_parts(), ring_parts()}) CHECK(allowed(right, [](Parts&) {}));
+  CHECK(allowed({}, with_source_bytes(kReadSegmentBytesMax)));
+  for (const ChangedRequest& one : kRefused) {
+    INFO(one.name);
+    CHECK_FALSE(allowed(one.parts, one.change));
   }
-  SECTION("counts that are not those of the segments") {
-    for (const int change : {-1, 1}) {
-      const auto other = [=](std::uint8_t count) { return static_cast<std::uint8_t>(count + change); };
-      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.sources = other(p.head.sources); }));
-      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.destinations = other(p.head.destinations); }));
-    }
-  }
-  SECTION("no source") {
-    CHECK_FALSE(allowed(fragments_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources.clear(), p.head.sources = 0; }));
-  }
-  SECTION("flags and spare") {
-    for (unsigned bit = 2; bit < 8; ++bit)
-      CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.flags = static_cast<std::uint8_t>(1u << bit); }));
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.spare = 1; }));
-  }
-  SECTION("no name") {
-    for (const std::size_t i : {0u, 1u}) CHECK_FALSE(allowed({}, [=](Parts& p) { p.sources[i].handle = 0; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].handle = 0; }));
-  }
-  SECTION("segments of no bytes or too many") {
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.sources[0].bytes = 0, p.sources[1].bytes = 50; }));
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.destinations[0].bytes = 0, p.destinations[1].bytes = 50; }));
-    const auto with = [](std::uint32_t bytes) {
-      return [bytes](Parts& p) { p.sources[0].bytes = bytes, p.destinations[0].bytes = bytes - 20; };
-    };
-    CHECK(allowed({}, with(kReadSegmentBytesMax)));
-    CHECK_FALSE(allowed({}, with(kReadSegmentBytesMax + 1)));
-    CHECK_FALSE(allowed({}, [](Parts& p) {
-      p.sources = {{0, 11, kReadSegmentBytesMax}, {0, 11, 1}};
-      p.destinations = {{0, 1, kReadSegmentBytesMax + 1}};
-      p.head.destinations = 1;
-    }));
-  }
-  SECTION("sums that differ") {
-    CHECK_FALSE(allowed({}, [](Parts& p) { ++p.sources[0].bytes; }));
-    CHECK_FALSE(allowed({}, [](Parts& p) { ++p.destinations[1].bytes; }));
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.destinations.clear(), p.head.destinations = 0; }));
-  }
-  SECTION("fragments with a place to go to") {
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.flags = kReadThroughRing; }));
-  }
-  SECTION("a release that asks for something") {
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.sequence = 0; }));
-    CHECK_FALSE(allowed({}, [](Parts& p) { p.head.sequence = 0, p.head.flags = kReadLast; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.head.flags = 0; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.head.flags = kReadLast | kReadThroughRing; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].offset = 1; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources[0].bytes = 1; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.sources.push_back({0, 12, 0}), p.head.sources = 2; }));
-    CHECK_FALSE(allowed(release_parts(), [](Parts& p) { p.destinations.push_back({0, 1, 1}), p.head.destinations = 1; }));
-  }
+  for (unsigned bit = 2; bit < 8; ++bit)
+    CHECK_FALSE(allowed({}, [=](Parts& p) { p.head.flags = static_cast<std::uint8_t>(1u << bit); }));
+  const Bytes whole = Parts().bytes();
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+    CHECK_FALSE(parse_read_request(std::span(whole).first(bytes)));
+  Bytes longer = whole;
+  longer.push_back({});
+  CHECK_FALSE(parse_read_request(longer));
 }
 
 }  // namespace bufenlarge::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The response to a read request, range by range, against the way of every single byte.
+// The response to a read request, range by range, compared with the source and destination of every single byte.
 #include <catch2/catch.hpp>
 
 #include "protocol/read_request.h"
@@ -8,7 +8,7 @@
 namespace bufenlarge::test {
 namespace {
 
-// The lengths into which the bits of `cuts` cut `bytes`.
+// Returns the lengths of the parts when `bytes` bytes are cut where a bit of `cuts` is set.
 std::vector<std::uint32_t> cut(std::uint32_t bytes, std::uint32_t cuts) {
   std::vector<std::uint32_t> lengths{1};
   for (std::uint32_t i = 0; i + 1 < bytes; ++i) {
@@ -36,7 +36,7 @@ ReadRequestParts parts(std::uint32_t bytes, std::uint32_t source_cuts, std::uint
   return made;
 }
 
-// Where one byte comes from and goes to.
+// The source and the destination of one byte.
 struct Mapping {
   std::uint64_t offset, address;
   std::uint32_t source, key;
@@ -55,7 +55,7 @@ std::vector<Mapping> mappings(const ReadRequestParts& parts) {
   return all;
 }
 
-// Whether the range that begins at `at` could be longer.
+// Returns true if the byte at `at` continues the range of the byte before it.
 bool goes_on(const std::vector<Mapping>& all, std::size_t at) {
   if (at == all.size()) return false;
   const Mapping& before = all[at - 1];
@@ -65,7 +65,8 @@ bool goes_on(const std::vector<Mapping>& all, std::size_t at) {
 
 }  // namespace
 
-TEST_CASE("the ranges of an response are the way of every byte, in order, as long as can be", "[read_request][R2]") {
+TEST_CASE("the ranges of a response carry every byte to its destination, in order, and each is as long as possible",
+          "[read_request][R2]") {
   constexpr std::uint32_t kBytes = 6;
   for (std::uint32_t source = 0; source < 1u << (kBytes - 1); ++source)
     for (std::uint32_t destination = 0; destination < 1u << (kBytes - 1); ++destination)
@@ -81,7 +82,7 @@ TEST_CASE("the ranges of an response are the way of every byte, in order, as lon
           for (std::uint32_t i = 0; i < bytes; ++i)
             found.push_back({range.source.offset + i, range.destination.address + i, range.source.handle,
                              range.destination.key});
-          if (bytes < most && goes_on(expected, found.size())) FAIL("a range that is too short");
+          if (bytes < most && goes_on(expected, found.size())) FAIL("a range is too short");
           if (range.last != (found.size() == kBytes)) FAIL("the last range is marked wrong");
           response.taken(bytes);
         }
@@ -90,7 +91,7 @@ TEST_CASE("the ranges of an response are the way of every byte, in order, as lon
   SUCCEED();
 }
 
-TEST_CASE("a range of which only a part was taken goes on behind it", "[read_request][R2]") {
+TEST_CASE("a range of which a part was posted continues behind that part", "[read_request][R2]") {
   ReadResponse response(parts(6, 0, 4));
   CHECK(response.next(100).source.bytes == 3);
   response.taken(1);
@@ -99,12 +100,12 @@ TEST_CASE("a range of which only a part was taken goes on behind it", "[read_req
   CHECK(response.next(100).destination.address == 6);
 }
 
-TEST_CASE("a range goes as one write or in as few equal ones as can be", "[read_request][R3]") {
+TEST_CASE("a range goes in one write, or in the fewest writes that are nearly equal", "[read_request][R3]") {
   constexpr std::uint64_t kMost = kDataWriteBytesMax;
   static_assert(kMost % 4096 == 0);
   for (const std::uint64_t bytes :
-       {std::uint64_t{1}, kMost - 1, kMost, kMost + 1, 2 * kMost, 2 * kMost + 1, std::uint64_t{1} << 20, 3 * kMost - 4095,
-        std::uint64_t{4} << 20, std::uint64_t{(64 << 20) + 1}, std::uint64_t{kReadSegmentBytesMax}}) {
+       {std::uint64_t{1}, kMost - 1, kMost, kMost + 1, 2 * kMost, 2 * kMost + 1, std::uint64_t{1} << 20,
+        3 * kMost - 4095, std::uint64_t{4} << 20, std::uint64_t{(64 << 20) + 1}, std::uint64_t{kReadSegmentBytesMax}}) {
     INFO(bytes);
     const std::uint32_t first = data_write_bytes(bytes);
     std::uint64_t left = bytes, writes = 0;
@@ -121,7 +122,7 @@ TEST_CASE("a range goes as one write or in as few equal ones as can be", "[read_
   CHECK(data_write_bytes(2 * kMost - 1) == kMost);
 }
 
-TEST_CASE("an response in fragments has ranges of the sources alone", "[read_request][R2]") {
+TEST_CASE("a response through the ring has ranges of the sources alone", "[read_request][R2]") {
   for (std::uint32_t source = 0; source < 32; ++source) {
     ReadRequestParts request = parts(6, source, 21);
     const std::vector<Mapping> expected = mappings(request);
@@ -144,7 +145,7 @@ TEST_CASE("an response in fragments has ranges of the sources alone", "[read_req
   }
 }
 
-TEST_CASE("nothing comes after the end of an response", "[read_request][aborts]") {
+TEST_CASE("a response has no range after its end", "[read_request][aborts]") {
   CHECK(aborts([] {
     ReadResponse response(parts(1, 0, 0));
     response.taken(1);

@@ -29,7 +29,7 @@ TEST_CASE("a grant is owed for half of a ring, and for every slot of a ring of l
   }
 }
 
-TEST_CASE("what was reported is not owed any more", "[ring_consumer]") {
+TEST_CASE("after a report no grant is owed until half of the ring was read again", "[ring_consumer]") {
   RingConsumer consumer;
   consumer.start(0, 4);
   consumer.consume();
@@ -43,7 +43,8 @@ TEST_CASE("what was reported is not owed any more", "[ring_consumer]") {
   CHECK(consumer.owes_grant());
 }
 
-TEST_CASE("the next commit word goes with position and lap, and laps begin anew with a ring", "[ring_consumer]") {
+TEST_CASE("the expected commit word has position and lap, and a new ring begins with the first lap",
+          "[ring_consumer]") {
   RingConsumer consumer;
   consumer.start(5, 2);
   for (std::uint64_t n = 0; n < 1200; ++n) {
@@ -55,7 +56,7 @@ TEST_CASE("the next commit word goes with position and lap, and laps begin anew 
   CHECK(consumer.expected_commit() == commit_word(1ull << 32, 0));
 }
 
-TEST_CASE("credit is used up when a ring full was read and not reported", "[ring_consumer]") {
+TEST_CASE("credit is used up when a whole ring was read and not reported", "[ring_consumer]") {
   for (const std::uint32_t slots : {1u, 3u, 16u}) {
     RingConsumer consumer;
     consumer.start(100, slots);
@@ -91,7 +92,7 @@ TEST_CASE("the index goes round the ring", "[ring_consumer]") {
   }
 }
 
-TEST_CASE("more than a ring cannot have been read without a report", "[ring_consumer]") {
+TEST_CASE("reading more than a ring without a report breaks an invariant", "[ring_consumer]") {
   RingConsumer consumer;
   consumer.start(0, 2);
   consumer.consume();

@@ -13,7 +13,7 @@
 namespace bufenlarge::test {
 namespace {
 
-// Where positions may be when a ring begins: nothing may depend on it.
+// Positions at which a ring may begin: no result may depend on them.
 constexpr std::uint64_t kBases[] = {0,
                                     1,
                                     (1ull << 31) - 3,
@@ -61,7 +61,7 @@ constexpr RoomCase kRoomCases[] = {
     {"the older of grant and completion counts: grant", 4, "s4 p4 c3 g1", 1},
     {"the older of grant and completion counts: completion", 4, "s4 p4 c1 g3", 1},
     {"a part of the posted ones is granted", 4, "s4 p2 c2 g2", 2},
-    {"the lap wraps", 4, "s4 p4 c4 g4 s3 p3", 1},
+    {"a second lap begins", 4, "s4 p4 c4 g4 s3 p3", 1},
     {"two laps and a half", 4, "s4 p4 c4 g4 s4 p4 c8 g8 s2 p2", 2},
     {"an older grant changes nothing", 4, "s4 p4 c4 g3 g1", 3},
     {"an older completion changes nothing", 4, "s4 p4 g4 c3 c1", 3},
@@ -72,7 +72,7 @@ constexpr RoomCase kRoomCases[] = {
     {"the most slots there can be", 4096, "s4096 p4096 c4096 g4095", 4095},
 };
 
-TEST_CASE("room is what is granted and completed, wherever the positions are", "[ring_producer][E12]") {
+TEST_CASE("room is what is granted and completed, at every base", "[ring_producer][E12]") {
   for (const RoomCase& one : kRoomCases) {
     for (const std::uint64_t base : kBases) {
       INFO(one.name << ", base " << base);
@@ -103,7 +103,7 @@ TEST_CASE("indexes go round the ring in step with the positions", "[ring_produce
   }
 }
 
-TEST_CASE("a slot is sealed with the commit word that the consumer expects, in every lap and ring", "[ring_producer]") {
+TEST_CASE("the producer's commit word is the one that the consumer expects, in every lap and ring", "[ring_producer]") {
   for (const std::uint64_t base : kBases) {
     RingProducer producer;
     RingConsumer consumer;
@@ -122,7 +122,7 @@ TEST_CASE("a slot is sealed with the commit word that the consumer expects, in e
   }
 }
 
-TEST_CASE("a new ring goes on at its base, with its own slots", "[ring_producer][E9]") {
+TEST_CASE("a new ring begins at its base, with its own number of slots", "[ring_producer][E9]") {
   RingProducer producer;
   producer.start(0, 4);
   play(producer, 0, "s3 p3 c3 g3");
@@ -151,7 +151,7 @@ TEST_CASE("a grant for what was never posted breaks the protocol and changes not
 
 struct LowCase {
   const char* name;
-  std::int64_t told;  // from the base
+  std::int64_t granted_low;  // the position whose low half is in the slot, from the base
   bool right;
   std::uint64_t granted;  // from the base, afterwards
 };
@@ -161,12 +161,12 @@ constexpr LowCase kLowCases[] = {
     {"the next one", 3, true, 3},
     {"all that was posted", 4, true, 4},
     {"nothing new", 2, true, 2},
-    {"overtaken by another way", 1, true, 2},
+    {"an older grant, which a newer one overtook", 1, true, 2},
     {"from before this ring", -3, true, 2},
     {"one more than was posted", 5, false, 2},
     {"far more than was posted", 1'000'000, false, 2},
-    {"the largest step ahead that can be told", std::int64_t{2} + INT32_MAX, false, 2},
-    {"half a turn behind is old", 2 - (std::int64_t{1} << 31), true, 2},
+    {"the largest step ahead that the low half can express", std::int64_t{2} + INT32_MAX, false, 2},
+    {"a position 2^31 behind is old", 2 - (std::int64_t{1} << 31), true, 2},
 };
 
 TEST_CASE("the low half of a position grants as the whole position does", "[ring_producer]") {
@@ -176,7 +176,8 @@ TEST_CASE("the low half of a position grants as the whole position does", "[ring
       RingProducer producer;
       producer.start(base, 8);
       play(producer, base, "s4 p4 c4 g2");
-      CHECK(producer.grant_low(static_cast<std::uint32_t>(base + static_cast<std::uint64_t>(one.told))) == one.right);
+      const std::uint64_t position = base + static_cast<std::uint64_t>(one.granted_low);
+      CHECK(producer.grant_low(static_cast<std::uint32_t>(position)) == one.right);
       CHECK(producer.granted() == base + one.granted);
     }
   }
@@ -195,7 +196,7 @@ TEST_CASE("grants by the low half go on across 2^32", "[ring_producer]") {
   }
 }
 
-TEST_CASE("the producer checks itself", "[ring_producer]") {
+TEST_CASE("a call that breaks an invariant of the producer ends the process", "[ring_producer]") {
   const auto with = [](const char* steps, auto call) {
     RingProducer producer;
     producer.start(0, 4);

@@ -59,7 +59,7 @@ TEST_CASE("a slot size that is no multiple of 8 is rounded up, never down", "[sl
   CHECK(slot_stride(kSlotBytesMax) == kSlotBytesMax);
 }
 
-TEST_CASE("a whole slot is taken, and says what it was sealed with", "[slot]") {
+TEST_CASE("a whole slot is taken, and its trailer has what it was sealed with", "[slot]") {
   for (const bool checked : {false, true}) {
     for (std::uint32_t stride = kSlotBytesMin; stride <= 600; stride += 8) {
       for (const std::uint32_t bytes : {0u, 1u, 7u, 8u, 9u, slot_capacity(stride) - 1, slot_capacity(stride)}) {
@@ -83,7 +83,7 @@ TEST_CASE("an empty slot has not arrived", "[slot]") {
   for (const bool checked : {false, true}) CHECK(look(Bytes(128), checked) == SlotState::kEmpty);
 }
 
-// What lay in the receive ring before: nothing, the lap before with the same bytes in it, and noise.
+// What the receive ring may hold before: zeros, the lap before with the same bytes or others, and random bytes.
 std::vector<Bytes> earlier_contents(std::uint32_t stride, const Bytes& payload, bool checked) {
   const auto bytes = static_cast<std::uint32_t>(payload.size());
   return {Bytes(stride), sealed(stride, payload, fill(bytes, checked, kPosition - kSlots)),
@@ -161,7 +161,8 @@ TEST_CASE("with a check, any flipped bit of payload or trailer keeps the slot fr
 
 TEST_CASE("in order, a slot is taken with its last byte and not before, in every lap", "[slot][E12]") {
   const std::uint32_t stride = 128;
-  for (const std::uint64_t position : {0u, 1u, 15u, 16u, 41u, 255u, 256u, 16u * 254, 16u * 255, 16u * 256 + 3, 65535u}) {
+  for (const std::uint64_t position :
+       {0u, 1u, 15u, 16u, 41u, 255u, 256u, 16u * 254, 16u * 255, 16u * 256 + 3, 65535u}) {
     const Bytes slot = sealed(stride, pattern(40), fill(40, false, position));
     std::vector<Bytes> before{Bytes(stride)};
     if (position >= kSlots) before.push_back(sealed(stride, pattern(40), fill(40, false, position - kSlots)));
@@ -184,7 +185,7 @@ TEST_CASE("a commit word's top byte differs from that of the lap before, and is 
   CHECK(commit_word(0x0102030405060707u, 0) == 0x0102030405060708u);
 }
 
-TEST_CASE("a slot of an earlier or a later lap is not this one", "[slot]") {
+TEST_CASE("a slot of an earlier or a later lap is not taken", "[slot]") {
   const Bytes slot = sealed(128, pattern(40), fill(40, false));
   for (const bool checked : {false, true}) {
     for (const std::uint64_t slots : {1u, 2u, 16u, 4096u}) {
@@ -219,9 +220,10 @@ TEST_CASE("a whole slot of a wrong epoch, kind or size is invalid", "[slot]") {
     CHECK(state([](SlotTrailer& t) { t.kind = 0; }) == SlotState::kInvalid);
     for (unsigned kind = 6; kind <= 255; ++kind)
       CHECK(state([&](SlotTrailer& t) { t.kind = static_cast<std::uint8_t>(kind); }) == SlotState::kInvalid);
-    for (const SlotKind kind : {SlotKind::kEnlargeRequest, SlotKind::kHello, SlotKind::kReadRequest, SlotKind::kReadFragment})
+    for (const SlotKind kind :
+         {SlotKind::kEnlargeRequest, SlotKind::kHello, SlotKind::kReadRequest, SlotKind::kReadFragment})
       CHECK(state([&](SlotTrailer& t) { t.kind = static_cast<std::uint8_t>(kind); }) == SlotState::kReady);
-    // A size beyond the slot cannot even be checked: it was never sealed, so it has not arrived.
+    // A size beyond the slot was never sealed. Where slots are checked such a slot counts as not arrived.
     const SlotState beyond = checked ? SlotState::kEmpty : SlotState::kInvalid;
     CHECK(state([&](SlotTrailer& t) { t.bytes = slot_capacity(stride) + 1; }) == beyond);
     CHECK(state([](SlotTrailer& t) { t.bytes = UINT32_MAX; }) == beyond);
@@ -229,7 +231,7 @@ TEST_CASE("a whole slot of a wrong epoch, kind or size is invalid", "[slot]") {
   }
 }
 
-TEST_CASE("beyond the most that is checked a slot has not arrived, even if its check holds", "[slot]") {
+TEST_CASE("a slot that is too large to be checked counts as not arrived, even if its check holds", "[slot]") {
   constexpr std::uint32_t kStride = 1024;
   for (const std::uint32_t bytes : {0u, 1u, 511u, 512u, 513u, 1000u}) {
     const Bytes slot = sealed(kStride, pattern(bytes), fill(bytes, true));

@@ -26,7 +26,7 @@ constexpr VectorMode kPartial = VectorMode::kPartial;
 constexpr VectorMode kWhole = VectorMode::kWhole;
 
 const std::vector<PlanCase> kCases{
-    // 002 fig 5: compare element by element (blocks 564, 566, 567), first too large (572, 574), later (576)
+    // elements are compared one by one; the first is too large, or a later one
     {"all elements fit", {100, 400, 1}, 0, 2, kPartial, {3, 501, 0}},
     {"an element of just the threshold fits", {400}, 0, 2, kPartial, {1, 400, 0}},
     {"one byte more does not", {401}, 0, 2, kPartial, {0, 0, 1}},
@@ -35,22 +35,22 @@ const std::vector<PlanCase> kCases{
     {"the last is too large: those before it go", {10, 20, 500}, 0, 2, kPartial, {2, 30, 0}},
     {"the sum does not matter, the elements do", {400, 400, 400, 400}, 0, 2, kPartial, {4, 1600, 0}},
     {"no elements", {}, 0, 2, kPartial, {0, 0, 0}},
-    // zero-length elements are no data: what matters is whether any byte may go
+    // zero-length elements are no data: only bytes count
     {"zero-length elements fit", {0, 0}, 0, 2, kPartial, {2, 0, 0}},
     {"zero-length elements before one that is too large: the channel grows", {0, 0, 500}, 0, 2, kPartial, {0, 0, 1}},
     {"zero-length elements between", {10, 0, 500}, 0, 2, kPartial, {2, 10, 0}},
     // phases: the smallest that takes the element
     {"the next phase is enough", {1000}, 0, 2, kPartial, {0, 0, 1}},
-    {"the next phase is not enough: straight to the third", {1001}, 0, 2, kPartial, {0, 0, 2}},
-    {"no phase takes it: the last", {1'000'000}, 0, 2, kPartial, {0, 0, 2}},
+    {"the next phase is not enough: the third", {1001}, 0, 2, kPartial, {0, 0, 2}},
+    {"it fits no phase: the last", {1'000'000}, 0, 2, kPartial, {0, 0, 2}},
     {"from the second phase to the third", {1001}, 1, 2, kPartial, {0, 0, 2}},
-    {"in the second phase what it takes goes", {1000, 900}, 1, 2, kPartial, {2, 1900, 1}},
+    {"in the second phase elements that fit it go", {1000, 900}, 1, 2, kPartial, {2, 1900, 1}},
     // at the limit nothing is too large
     {"at the last phase everything goes, in fragments", {1'000'000, 5}, 2, 2, kPartial, {2, 1'000'005, 2}},
     {"enlargement off: everything goes, in fragments", {500, 5000}, 0, 0, kPartial, {2, 5500, 0}},
     {"a lower limit is not passed", {5000}, 0, 1, kPartial, {0, 0, 1}},
     {"a lower limit that is reached: in fragments", {5000}, 1, 1, kPartial, {1, 5000, 1}},
-    // the alternative of the seed: the whole vector goes large if any element is
+    // VectorMode::kWhole: the whole vector waits for the larger ring if any element does not fit
     {"whole: all fit", {100, 200}, 0, 2, kWhole, {2, 300, 0}},
     {"whole: the first is too large", {500, 10}, 0, 2, kWhole, {0, 0, 1}},
     {"whole: a later one is too large, nothing goes", {10, 20, 500}, 0, 2, kWhole, {0, 0, 1}},

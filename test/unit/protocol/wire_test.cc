@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands in docs/wire-protocol.md, byte for byte: a failure here is a new wire version.
+// What docs/wire-protocol.md says, byte by byte. A change that makes one of these tests fail needs a new wire version.
 #include "protocol/wire.h"
 
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ std::vector<unsigned> bytes_of(const Thing& thing) {
 
 using Numbers = std::vector<unsigned>;
 
-TEST_CASE("a lap that is counted gives the commit words of its number", "[wire]") {
+TEST_CASE("Lap, which counts laps, gives the same commit words as commit_word()", "[wire]") {
   Lap lap;
   for (std::uint64_t number = 0; number < 600; ++number, lap.next())
     REQUIRE(lap.commit_word(16 * number + 3) == commit_word(16 * number + 3, number));

@@ -8,7 +8,7 @@
 namespace bufenlarge::test {
 namespace {
 
-TEST_CASE("a grant reads as what was granted", "[words]") {
+TEST_CASE("a grant word reads as the position that was granted", "[words]") {
   for (const std::uint64_t consumed :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32, std::uint64_t{1} << 62, UINT64_MAX})
     CHECK(read_grant(make_grant(consumed)) == consumed);
@@ -21,12 +21,13 @@ TEST_CASE("a repeat word reads as the request it repeats", "[words][E8]") {
   CHECK(request->phase == 2);
 }
 
-TEST_CASE("zeroed words say nothing", "[words]") {
+TEST_CASE("zeroed memory holds no word", "[words]") {
   CHECK_FALSE(read_grant(GrantWord{}));
   CHECK_FALSE(read_repeat(RepeatWord{}));
 }
 
-// Every prefix of `word` over what lay there before: whole only when it is one of the two.
+// Places every front and every back of `word` over `before`: the result reads as a word only if it equals one of
+// the two.
 template <class Word, class Read>
 void tear(const Word& before, const Word& word, Read read) {
   for (std::size_t cut = 0; cut <= sizeof word; ++cut) {
@@ -46,7 +47,7 @@ void tear(const Word& before, const Word& word, Read read) {
   }
 }
 
-// Both halves torn by themselves, each at any byte from its front or its back.
+// The same with both 8-byte halves torn independently.
 template <class Word, class Read>
 void tear_halves(const Word& before, const Word& word, Read read) {
   const auto* old_bytes = reinterpret_cast<const unsigned char*>(&before);
@@ -67,7 +68,7 @@ void tear_halves(const Word& before, const Word& word, Read read) {
   }
 }
 
-TEST_CASE("a torn word says nothing", "[words]") {
+TEST_CASE("a torn word reads as none", "[words]") {
   const auto grant = [](const GrantWord& word) { return read_grant(word); };
   tear(GrantWord{}, make_grant(0x0102030405060708u), grant);
   tear(make_grant(0x1112131415161718u), make_grant(0x0102030405060708u), grant);
@@ -83,7 +84,7 @@ TEST_CASE("a torn word says nothing", "[words]") {
   }
 }
 
-TEST_CASE("a word with any flipped bit says nothing", "[words]") {
+TEST_CASE("a word with any flipped bit reads as none", "[words]") {
   for (std::size_t bit = 0; bit < 128; ++bit) {
     GrantWord grant = make_grant(77);
     reinterpret_cast<unsigned char*>(&grant)[bit / 8] ^= static_cast<unsigned char>(1u << (bit % 8));
