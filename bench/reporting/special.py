@@ -26,7 +26,7 @@ def memory_table(kept, link):
                 summary = runs.median_of(run, question.key, 'tcp', program, ranks)
                 cells.append(tables.number(summary.middle) if summary.count else '')
             ratio = runs.ratio_of(run, question.key, 'tcp', 'bufenlarge', 'ofi', ranks)
-            cells.append(f'{ratio.middle:.3f} ({ratio.low:.3f} to {ratio.high:.3f})' if ratio.count else '')
+            cells.append(tables.ratio_text(ratio, 3) if ratio.count else '')
             lines.append(cells)
     if not lines:
         return []

@@ -84,13 +84,18 @@ def median_cell(summary, count):
     return number(summary.middle) + (f' ({summary.count} of {count} runs)' if summary.count < count else '')
 
 
+def ratio_text(ratio, digits):
+    middle, low, high = (f'{figure:.{digits}f}' for figure in (ratio.middle, ratio.low, ratio.high))
+    return f'{middle} ({low} to {high})' if ratio.count > 1 else f'{middle} (1 run)'
+
+
 def ratio_cell(run, question, fabric, subject, over, size):
     ratio = runs.ratio_of(run, question, fabric, subject, over, size)
     if not ratio.count:
         return ''
     target = target_for(question, fabric, over, size)
     mark = ' ' + verdict(target, ratio, others_share(run) > OTHERS_MAX) if target else ''
-    return f'{ratio.middle:.2f} ({ratio.low:.2f} to {ratio.high:.2f}){mark}'
+    return ratio_text(ratio, 2) + mark
 
 
 def by_size(run, question, fabric, size_text=size_name):
