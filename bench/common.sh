@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Shared by the bench scripts; sourced, never run. Bash.
 #
-# Sets `top`; gives die, note and step (tools/common.sh), the two MPICH installations to compare,
-# the compiled programs, and the environment in which a job of one of the two is started.
+# Sets `top`; gives die, note and step (tools/common.sh), the two MPICH installations to compare, the
+# compiled programs, the environment in which a job of one of the two is started, and the raw figures' header.
 
 # All ranks are on this machine: loopback for both, unless the caller says otherwise.
 export MPIR_CVAR_BUFENLARGE_INTERFACE="${MPIR_CVAR_BUFENLARGE_INTERFACE-lo}" FI_TCP_IFACE="${FI_TCP_IFACE-lo}"
@@ -67,15 +67,26 @@ compiler_of() {
     "${prefix_of[$1]}/bin/mpichversion" | sed -n 's/^MPICH CC:[[:space:]]*//p'
 }
 
+# find_prefix: sets prefix where the caller gave none, and `commit`, the commit that is measured.
+commit="unknown: --prefix was given"
+find_prefix() {
+    [ -z "$prefix" ] || return 0
+    prefix=$("$top/quickstart" --print-prefix)
+    # Nobody is to install another one into it while it is measured.
+    . "$top/tools/cache.sh"
+    cache_lock shared
+    if [ "$(product_key)" != "$(cat "$prefix/.key")" ]; then
+        commit="unknown: ./quickstart has not built this checkout"
+        note "warning: what is measured was not built from this checkout; ./quickstart builds it"
+    else
+        commit=$(git -C "$top" describe --always --dirty --abbrev=10 2>/dev/null) || commit="unknown: no git checkout"
+    fi
+}
+
 # find_prefixes: fills prefix_of from the script's variables prefix, ofi_prefix and devices.
 declare -A prefix_of
 find_prefixes() {
-    if [ -z "$prefix" ]; then
-        prefix=$("$top/quickstart" --print-prefix)
-        # Nobody is to install another one into it while it is measured.
-        . "$top/tools/cache.sh"
-        cache_lock shared
-    fi
+    find_prefix
     [ -n "$ofi_prefix" ] || ofi_prefix=$("$top/bench/build-ofi" --like "$prefix")
     prefix_of[bufenlarge]=$(absolute_dir "$prefix")
     prefix_of[ofi]=$(absolute_dir "$ofi_prefix")
@@ -83,4 +94,58 @@ find_prefixes() {
     check_prefix "${prefix_of[ofi]}" "${devices#* }"
     [ "$(compiler_of bufenlarge)" = "$(compiler_of ofi)" ] ||
         note "warning: compiled differently: '$(compiler_of bufenlarge)' and '$(compiler_of ofi)'"
+}
+
+# ticks: three counts of processor time: what all processes and the hypervisor's other guests took,
+# what this script's commands took, and all there was.
+ticks() {
+    awk 'FILENAME == "/proc/stat" && $1 == "cpu" {
+             all = $2 + $3 + $4 + $7 + $8 + $9
+             for (i = 2; i <= 9; i++) sum += $i
+         }
+         FILENAME != "/proc/stat" { sub(/.*\) /, ""); own = $12 + $13 + $14 + $15 }
+         END { print all, own, sum }' /proc/stat "/proc/$$/stat"
+}
+
+# shown_arguments ARGUMENT...: the script's arguments, without those that name places on this machine.
+shown_arguments() {
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --prefix | --ofi-prefix | --ofi | --out) shift ;;
+            *) printf ' %s' "$1" ;;
+        esac
+        [ $# -eq 0 ] || shift
+    done
+}
+
+# mpich_text NAME: version, device, compiler and flags of an MPICH, without the places of this machine.
+mpich_text() {
+    "${prefix_of[$1]}/bin/mpichversion" | awk -F ':[[:space:]]*' '
+        { value = $0; sub(/^[^:]*:[[:space:]]*/, "", value) }
+        $1 == "MPICH Version" { version = value }
+        $1 == "MPICH Device" { device = value }
+        $1 == "MPICH CC" { gsub(/[[:space:]]+/, " ", value); compiler = value }
+        $1 == "MPICH configure" {
+            n = split(value, words, " ")
+            for (i = 1; i <= n; i++) if (words[i] !~ /\//) flags = flags " " words[i]
+        }
+        END { printf "MPICH %s, %s, compiled with %s, configured with%s\n", version, device, compiler, flags }'
+}
+
+# raw_header ARGUMENT...: the header of raw.tsv; the arguments are the script's own. README.md describes the format.
+raw_header() {
+    local name model settings
+    model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
+    settings=$(env | grep '^\(MPIR_CVAR\|FI\)_' | sort | paste -s -d ' ')
+    printf '# raw figures of bufenlarge, format 1\n'
+    date -u '+# date%t%Y-%m-%d %H:%M UTC'
+    printf '# commit\t%s\n' "$commit"
+    printf '# machine\t%s%s processors, %s, %s\n' "${machine_prefix-}" "$(nproc)" "${model:-unknown}" "$(uname -srm)"
+    printf '# command\tbench/%s%s\n' "$program" "$(shown_arguments "$@")"
+    printf '# load at the start\t%s\n' "$(cat /proc/loadavg)"
+    printf '# libfabric\t%s\n' "$(pkg-config --modversion libfabric)"
+    for name in bufenlarge ofi; do
+        [ -z "${prefix_of[$name]-}" ] || printf '# %s\t%s\n' "$name" "$(mpich_text "$name")"
+    done
+    printf '# settings\t%s\n' "$settings"
 }

@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 
     count = argc == 3 ? (unsigned) atoi(argv[1]) + 1 : 0;
     if (count < 3 || count > CONTEXTS_MAX || getenv("RDMA_VM_INTERFACE") == NULL) {
-        fprintf(stderr, "usage: peer_memory PEERS polled|doorbell, in the guest of tools/rdma-vm; "
+        fprintf(stderr, "usage: peer_memory PEERS polled|notified, in the guest of tools/rdma-vm; "
                 "PEERS is 2 to %d\n", CONTEXTS_MAX - 1);
         return 2;
     }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vector_bench.c: half round trips of noncontiguous messages between two MPI ranks: as many blocks of one size as make
- * the message, with gaps of `-g` bytes (one block by default) between them, received as they are sent. For every size of the
- * message and of the block, the median of single round trips, in batches that fill the budget.
+ * the message, with gaps of `-g` bytes (one block by default) between them, received as they are sent. It prints, for
+ * every size of the message and of the block, the median of single round trips, in batches that fill the budget.
  * Output: lines `vector BLOCK,size,value,us`.
  *
- * What decides between segments and packing is in the netmod (bufenlarge_large.c); bench/README.md says how both
- * are measured.
+ * docs/decisions/0018-segments.md says when the netmod advertises the blocks and when it packs them.
  */
 #include <mpi.h>
 #include <unistd.h>
