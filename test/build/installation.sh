@@ -23,7 +23,8 @@ END
 pc() { PKG_CONFIG_LIBDIR="$root/lib/pkgconfig" pkg-config "--define-variable=prefix=$root" --static "$@" bufenlarge; }
 export -f pc
 export root work
-succeeds "bufenlarge.h is C99" gcc -std=c99 -pedantic -Wall -Wextra -Werror -I"$root/include" -fsyntax-only "$work/user.c"
+succeeds "bufenlarge.h is C99" \
+    gcc -std=c99 -pedantic -Wall -Wextra -Werror -I"$root/include" -fsyntax-only "$work/user.c"
 succeeds "a C program links by bufenlarge.pc, without libstdc++ being named" \
     bash -c 'gcc -o "$work/user" "$work/user.c" $(pc --cflags --libs) && "$work/user"'
 report "bufenlarge.pc drags in none of libfabric's own libraries" "$(
