@@ -46,3 +46,4 @@ repeated() { awk -v count="$1" -v text="$2" 'BEGIN { for (i = 0; i < count; i++)
 
 restore
 . test/build/negative_texts.sh
+. test/build/negative_builds.sh
