@@ -4,8 +4,9 @@
 
 root=$work/installed
 succeeds "make install" make -C "$build" install "prefix=$root"
-report "exactly four files are installed" "$(
-    diff <(printf '%s\n' bin/bufenlarge_info include/bufenlarge.h lib/libbufenlarge.a lib/pkgconfig/bufenlarge.pc) \
+report "exactly five files are installed" "$(
+    diff <(printf '%s\n' bin/bufenlarge_info include/bufenlarge.h include/bufenlarge_stats.h lib/libbufenlarge.a \
+        lib/pkgconfig/bufenlarge.pc) \
         <(cd "$root" && find . -type f | sed 's|^\./||' | LC_ALL=C sort))"
 report "libbufenlarge.a is position-independent and has no sanitizer in it" "$(
     nm -u "$root/lib/libbufenlarge.a" 2>/dev/null | grep -E '__(asan|tsan|ubsan)_' | sort -u)"
