@@ -38,6 +38,26 @@ netmod_code '' '' ''
 report "refused: objects that do not use each other" "$(
     grep -q 'do not use each other' <<<"$(circles)" || echo "circles.py printed: $(circles)")"
 
+# run_refuses TEXT OFFENCE OPTION... RULES: run itself, with a build or objects that are not there.
+run_refuses() {
+    local text=$1 offence=$2
+    shift 2
+    test/build/run --work "$work/run-work" "$@" >"$work/run.log" 2>&1 </dev/null || true
+    report "refused: $text" "$(grep -qE -- "^FAIL  $offence" "$work/run.log" || tail -n 5 "$work/run.log")"
+}
+mkdir -p "$work/nothing-built"
+run_refuses "a build without the channel layer for the simulator" "nor does .* channels_over_sim_port" \
+    --build "$work/nothing-built" symbol
+run_refuses "a build without the channel layer for the unit tests" "nor does .* channels_over_fake_port" \
+    --build "$work/nothing-built" symbol
+run_refuses "a build without protocol/" "objects of protocol/" --build "$work/nothing-built" symbol
+run_refuses "a build without a program" "sim_tests contains no libfabric" --build "$work/nothing-built" symbol
+run_refuses "a build without a library" "only bufenlarge_\* is visible" --build "$work/nothing-built" symbol
+run_refuses "a build of MPICH without the netmod" "no circle" --build "$build" --netmod "$work/nothing-built" circle
+report "run knows every file of rules" "$(
+    diff <(printf 'test/build/%s_rules.sh\n' "${all_rules[@]}" | grep -Ev '/(refusals|installation)_' | sort) \
+        <(printf '%s\n' test/build/*_rules.sh | sort))"
+
 if declare -F archive_offenders >/dev/null && [ -d "${unpacked-}" ]; then
     { cat "$archive/files" && echo docs/new.md; } >"$work/more-files"
     report "refused: an archive that lacks a page" "$(
