@@ -40,6 +40,7 @@ def figures(info, wire):
     answer["rings-large"] = int(phases[-1][2])
     small, large = answer["ring-0-registered"], answer[f"ring-{len(phases) - 1}-registered"]
     answer["growth-registered"] = RANKS * (RANKS - 1) * 2 * small + 2 * (large - small)
+    answer["growth-all-large-registered"] = RANKS * (RANKS - 1) * 2 * large
     answer["growth-all-large"] = RANKS * int(phases[-1][3])
     return answer
 
@@ -98,7 +99,7 @@ def main():
     known = figures(info, wire)
     if table == "--print":
         for key, value in known.items():
-            print(f"{key:22} {' = '.join(ways_to_say(value))}")
+            print(f"{key:28} {' = '.join(ways_to_say(value))}")
         return
     check_table(table, known)
     check_knobs(info)
