@@ -5,7 +5,8 @@ set -eu
 cd "$(dirname "$0")"
 for tool in autoreconf automake aclocal pkg-config; do
     command -v "$tool" >/dev/null || {
-        echo "autogen.sh: error: the program '$tool' is needed (Debian: apt-get install autoconf automake pkg-config)" >&2
+        echo "autogen.sh: error: the program '$tool' is needed" \
+            "(Debian: apt-get install autoconf automake pkg-config)" >&2
         exit 1
     }
 done

@@ -29,9 +29,17 @@ cache_lock() {
 # Names of the files that make the product, relative to the checkout. Of the tools those that run it or
 # test it are not among them.
 product_files() {
+    local tool other=()
+    for tool in suite mpich-suite counted.sh demonstrate catch-run source-files '*.o' '*.a' '*.log' '*~' '.*'; do
+        other+=(! -name "$tool")
+    done
     (cd "$top" && find autogen.sh configure.ac Makefile.am bufenlarge.pc.in m4 src mpich-patches tools \
-        -type f ! -path 'tools/rdma-vm*' ! -name suite ! -name mpich-suite ! -name demonstrate ! -name catch-run ! -name '*.o' ! -name '*.a' ! -name '*.log' ! -name '*~' ! -path '*/.d*' ! -name '.*')
+        -type f ! -path 'tools/rdma-vm*' ! -path '*/.d*' "${other[@]}")
 }
+
+# All files of the tree, as a release archive has them. A copy without git and without MANIFEST has no such list; it
+# can be built and tested, but not packed.
+all_files() { "$top/tools/source-files" "$top" --with-new 2>/dev/null || true; }
 
 test_files() {
     (cd "$top" && find test -type f ! -name '*.o' ! -name '*.log' ! -name '*.trs' ! -path '*/.d*' ! -name '*~')
@@ -61,12 +69,14 @@ mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }
 # Brings the copy up to date by content, so that make sees only what has changed.
 update_checkout() {
     local list=$cache/checkout.files name
-    { product_files && test_files; } | LC_ALL=C sort >"$list.new"
+    { product_files && test_files && all_files; } | LC_ALL=C sort -u >"$list.new"
     copy_changed_files "$top" "$cache/checkout" <"$list.new"
     if [ -e "$list" ]; then
         LC_ALL=C comm -23 "$list" "$list.new" | while IFS= read -r name; do rm -f "$cache/checkout/$name"; done
     fi
     mv "$list.new" "$list"
+    all_files >"$list.manifest"
+    put_if_changed "$list.manifest" "$cache/checkout/MANIFEST"
     [ ! -e "$cache/checkout/.autogen" ] || return 0
     step "$logs/autogen.log" 300 "library: autogen.sh" "$cache/checkout/autogen.sh"
     touch "$cache/checkout/.autogen"
@@ -78,7 +88,8 @@ library_configure() {
     local flavour=$1 key
     shift
     key=$({
-        printf '%s\n' "$@" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}" "$(pkg-config --modversion catch2 2>/dev/null || echo none)"
+        printf '%s\n' "$@" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}" \
+            "$(pkg-config --modversion catch2 2>/dev/null || echo none)"
         compiler_version
     } | digest_of_text)
     [ "$(cat "$cache/$flavour/.key" 2>/dev/null)" != "$key" ] || return 0
@@ -124,7 +135,7 @@ build_sanitized() {
 }
 
 build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev)
-test_packages=(catch2)
+test_packages=(catch2 python3)
 mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 
 need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/null; }
@@ -141,7 +152,8 @@ build_mpich() {
     fi
     source_dir=$("$top/tools/mpich-fetch" "$cache/source" "$logs")
     [ "$("$top/tools/mpich-version" "$source_dir" "$top/mpich-patches")" = "$mpich_version" ] ||
-        die "Debian's source package is not MPICH $mpich_version but ${source_dir##*/}; build that with ./configure --with-mpich-source"
+        die "Debian's source package is not MPICH $mpich_version but ${source_dir##*/};" \
+            "build that with ./configure --with-mpich-source"
     rm -f "$dir/install/.key"
     build_plain all
     step "$logs/mpich.log" 7200 "library and MPICH: make mpich" \

@@ -14,8 +14,10 @@ if [ -z "${BUFENLARGE_STARTED-}" ] || ! { : >&"$BUFENLARGE_PROGRESS"; } 2>/dev/n
     export BUFENLARGE_PROGRESS BUFENLARGE_STARTED
 fi
 
+# BUFENLARGE_FAILED_LIST is the file in which ./check looks for what failed; see tools/counted.sh.
 die() {
     printf '%s: error: %s\n' "$program" "$*" >&2
+    [ -z "${BUFENLARGE_FAILED_LIST-}" ] || printf '%s: %s\n' "$program" "$*" >>"$BUFENLARGE_FAILED_LIST" || true
     exit 1
 }
 

@@ -4,8 +4,9 @@
 
 root=$work/installed
 succeeds "make install" make -C "$build" install "prefix=$root"
-report "exactly four files are installed" "$(
-    diff <(printf '%s\n' bin/bufenlarge_info include/bufenlarge.h lib/libbufenlarge.a lib/pkgconfig/bufenlarge.pc) \
+report "exactly five files are installed" "$(
+    diff <(printf '%s\n' bin/bufenlarge_info include/bufenlarge.h include/bufenlarge_stats.h lib/libbufenlarge.a \
+        lib/pkgconfig/bufenlarge.pc) \
         <(cd "$root" && find . -type f | sed 's|^\./||' | LC_ALL=C sort))"
 report "libbufenlarge.a is position-independent and has no sanitizer in it" "$(
     nm -u "$root/lib/libbufenlarge.a" 2>/dev/null | grep -E '__(asan|tsan|ubsan)_' | sort -u)"
@@ -23,7 +24,8 @@ END
 pc() { PKG_CONFIG_LIBDIR="$root/lib/pkgconfig" pkg-config "--define-variable=prefix=$root" --static "$@" bufenlarge; }
 export -f pc
 export root work
-succeeds "bufenlarge.h is C99" gcc -std=c99 -pedantic -Wall -Wextra -Werror -I"$root/include" -fsyntax-only "$work/user.c"
+succeeds "bufenlarge.h is C99" \
+    gcc -std=c99 -pedantic -Wall -Wextra -Werror -I"$root/include" -fsyntax-only "$work/user.c"
 succeeds "a C program links by bufenlarge.pc, without libstdc++ being named" \
     bash -c 'gcc -o "$work/user" "$work/user.c" $(pc --cflags --libs) && "$work/user"'
 report "bufenlarge.pc drags in none of libfabric's own libraries" "$(

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Runs commands that end with "N passed, N failed", adds up their figures, shows how far they are, and keeps the
+# failed cases by name; sourced by tools/suite after cache.sh. Bash.
+#
+# A case is a line of the command's log: "ok ...", or "not ok ...", "FAIL ...", "failed: ..." and what failed. The
+# Catch2 programs write no such lines while they run; their cases are counted in the report (the log's name, .xml).
+
+passed=0 failed=0
+# One line per failed case, "NAME: log"; ./check names them again at its end.
+failed_list=$logs/suite-$name.failed
+: >"$failed_list"
+
+failed_case='^(not ok:?|FAIL|failed:|not ended:) +'
+
+failed_cases() { # failed_cases LOG
+    sed -nE "s/$failed_case//p" "$1"
+}
+
+# count LOG: adds the figures of the log's last line "N passed, N failed"; without one it is a failure.
+count() {
+    local figures
+    figures=$(tail -n 1 "$1" | sed -n 's/^\(.*: \)\{0,1\}\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\2 \3/p')
+    if [ -z "$figures" ]; then
+        note "no result at the end of $1"
+        failed=$((failed + 1))
+    else
+        passed=$((passed + ${figures% *}))
+        failed=$((failed + ${figures#* }))
+    fi
+}
+
+# name_failures LOG TEXT COUNT: into the list, those that the log does not name as a number of them.
+name_failures() {
+    local log=$1 text=$2 count=$3 line named=0
+    while [ "$named" -lt "$count" ] && IFS= read -r line; do
+        named=$((named + 1))
+        case $line in
+            *"log: /"*) printf '%s\n' "${line:0:400}" ;;
+            *) printf '%s; log: %s\n' "${line:0:300}" "$log" ;;
+        esac
+    done < <(failed_cases "$log") >>"$failed_list"
+    [ "$named" -ge "$count" ] ||
+        printf '%s: %d failed that have no name; log: %s\n' "$text" $((count - named)) "$log" >>"$failed_list"
+}
+
+# Cases that have ended, "DONE FAILED", of a command that is running.
+cases_so_far() {
+    local log=$1 done_now=0 failed_now=0
+    if [ -e "$log" ]; then
+        done_now=$(grep -cE "^ok +|$failed_case" "$log") || true
+        failed_now=$(grep -cE "$failed_case" "$log") || true
+    fi
+    if [ "$done_now" -eq 0 ] && [ -e "${log%.log}.xml" ]; then
+        done_now=$(grep -c '<OverallResult ' "${log%.log}.xml") || true
+        failed_now=$(grep -c '<OverallResult success="false"' "${log%.log}.xml") || true
+    fi
+    echo "$done_now $failed_now"
+}
+
+# show_progress LOG CASES: every half a minute, until it is ended. CASES is empty where nobody knows how many there
+# are and the log does not say so either ("cases: N"). It waits by read and not by sleep, which would outlive it.
+show_progress() {
+    local log=$1 cases=$2 quiet done_now failed_now of
+    exec {quiet}<> <(:)
+    while :; do
+        read -r -t "${BUFENLARGE_PROGRESS_SECONDS:-30}" -u "$quiet" || true
+        read -r done_now failed_now < <(cases_so_far "$log")
+        [ -n "$cases" ] || cases=$(sed -n 's/^cases: \([0-9][0-9]*\)$/\1/p' "$log" 2>/dev/null | tail -n 1)
+        of=${cases:+ of $cases}
+        note "suite $name: $done_now$of, $failed_now failed"
+    done
+}
+
+# run_counted LOG TEXT COMMAND...: a command that ends with "N passed, N failed". Failing without a failure in its
+# figures is one. How many cases there are may be in the variable `cases`.
+run_counted() {
+    local log=$1 text=$2 status=0 before=$failed watcher
+    note "$text"
+    shift 2
+    rm -f "$log" "${log%.log}.xml"
+    show_progress "$log" "${cases-}" 9>&- </dev/null &
+    watcher=$!
+    BUFENLARGE_FAILED_LIST='' "$@" >"$log" 2>&1 </dev/null || status=$?
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
+    count "$log"
+    if [ "$status" -ne 0 ] && [ "$failed" -eq "$before" ]; then
+        note "ended with status $status"
+        failed=$((failed + 1))
+    fi
+    [ "$failed" -gt "$before" ] || return 0
+    name_failures "$log" "$text" $((failed - before))
+    tail -n 40 "$log" | cut -c 1-240 | sed 's/^/    | /' >&2
+    note "log: $log"
+}
