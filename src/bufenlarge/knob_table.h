@@ -45,6 +45,11 @@
   X(CONNECT_TIMEOUT, connect_timeout, "30s", "1ms to 24h, as a number with us, ms or s",              \
     "How long a peer that refuses connections or cannot be reached is tried again. A peer that is "   \
     "silent is waited for: it may be computing.")                                                     \
+  X(LOG, log, "off", "off, error, state or trace",                                                      \
+    "What each process logs. error: failures of channels. state: also every change of a channel's state, with " \
+    "the time, the peer, the old and the new state and the reason. trace: also single protocol messages.")   \
+  X(LOG_FILE, text_log_file, "", "the beginning of a file name, in a directory that can be written",      \
+    "Where the log goes. Empty: to standard error. Else each process writes the file NAME.RANK.")           \
   X(SUMMARY, summary, "off", "on or off",                                                             \
     "Print each process's channels and the totals in MPI_Finalize.")                                  \
   X(SUMMARY_FILE, text_summary_file, "", "a file in a directory that can be written",                 \

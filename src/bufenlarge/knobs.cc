@@ -119,6 +119,19 @@ bool read_text_interface(Values& values, std::string_view text) {
   return true;
 }
 
+bool read_log(Values& values, std::string_view text) {
+  values.log = text == "error"   ? LogLevel::kError
+               : text == "state" ? LogLevel::kState
+               : text == "trace" ? LogLevel::kTrace
+                                 : LogLevel::kOff;
+  return text == "off" || values.log != LogLevel::kOff;
+}
+
+bool read_text_log_file(Values& values, std::string_view text) {
+  values.log_file = text;
+  return true;
+}
+
 bool read_text_summary_file(Values& values, std::string_view text) {
   values.summary_file = text;
   return true;

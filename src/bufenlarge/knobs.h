@@ -12,6 +12,7 @@
 
 #include "channel/settings.h"
 #include "fabric/provider_choice.h"
+#include "log_level.h"
 
 namespace bufenlarge {
 
@@ -61,6 +62,8 @@ class Knobs {
     std::string interface_name;
     std::uint64_t ack_timeout_us = 0;
     std::uint64_t connect_timeout_us = 0;
+    LogLevel log = LogLevel::kOff;
+    std::string log_file;  // each process appends .RANK; empty is standard error
     bool summary = false;
     std::string summary_file;
     std::uint32_t yield_after = 0;

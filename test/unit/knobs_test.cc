@@ -39,7 +39,8 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
       {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
-      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
+      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"LOG", "off"}, {"LOG_FILE", ""},
+      {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -158,6 +159,19 @@ TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
   CHECK(with({{"YIELD_AFTER", "1000000"}}).values().yield_after == 1'000'000);
 }
 
+TEST_CASE("the log has four levels, each more than the one before, and the name of a file", "[knobs]") {
+  CHECK(with({}).values().log == LogLevel::kOff);
+  CHECK(with({{"LOG", "error"}}).values().log == LogLevel::kError);
+  CHECK(with({{"LOG", "state"}}).values().log == LogLevel::kState);
+  CHECK(with({{"LOG", "trace"}}).values().log == LogLevel::kTrace);
+  CHECK(with({{"LOG", "trace"}, {"LOG", "off"}}).values().log == LogLevel::kOff);
+  CHECK(LogLevel::kOff < LogLevel::kError);
+  CHECK(LogLevel::kError < LogLevel::kState);
+  CHECK(LogLevel::kState < LogLevel::kTrace);
+  CHECK(with({}).values().log_file.empty());
+  CHECK(with({{"LOG_FILE", "/some/where/log"}}).values().log_file == "/some/where/log");
+}
+
 TEST_CASE("the smallest rendezvous is a number, or none at all, or the fabric's", "[knobs]") {
   CHECK_FALSE(with({}).values().rendezvous);
   CHECK_FALSE(with({{"RENDEZVOUS", "1024"}, {"RENDEZVOUS", "auto"}}).values().rendezvous);
@@ -202,6 +216,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
+    {"LOG", {"on", "1", "Off", "debug", "errors", "state,trace", "trace "}},
     {"SUMMARY", {"maybe", "2"}},
     {"YIELD_AFTER", {"-1", "1000001", "x", "1,2"}},
 };
@@ -229,6 +244,7 @@ TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, 
       CHECK(fresh.values().provider == ProviderChoice::kAuto);
       CHECK(fresh.values().arrival == ArrivalChoice::kAuto);
       CHECK(fresh.values().yield_after == 32);
+      CHECK(fresh.values().log == LogLevel::kOff);
       CHECK_FALSE(fresh.values().rendezvous);
       CHECK_FALSE(fresh.values().window_memory);
       CHECK_FALSE(fresh.values().summary);
@@ -236,7 +252,8 @@ TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, 
   }
   // Every knob that is not free text is in the list of wrong values.
   for (const Knob& knob : knobs()) {
-    const bool free_text = std::string(knob.name) == "INTERFACE" || std::string(knob.name) == "SUMMARY_FILE";
+    const std::string name = knob.name;
+    const bool free_text = name == "INTERFACE" || name == "LOG_FILE" || name == "SUMMARY_FILE";
     CHECK((kWrong.count(knob.name) == 1) != free_text);
   }
 }
