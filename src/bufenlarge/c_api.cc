@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -108,6 +109,7 @@ bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi
 bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config,
                                        const bufenlarge::Knobs& knobs)
     : upper(config),
+      log(config.rank),
       port(provider_request(knobs, config.size)),
       context(port, knobs.settings(), config.rank, config.size, config.job_key,
               bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, source_released_up,
@@ -118,6 +120,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
       address(bufenlarge::address_text(port.address())) {
+  if (knobs.values().log != bufenlarge::LogLevel::kOff) context.set_log(knobs.values().log, log);
   if (upper.warn == nullptr) return;
   port.set_on_refused([this](const std::string& why) {
     if (!std::exchange(warned, true))
@@ -219,7 +222,14 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
       tell(message, message_bytes, why.empty() ? "rank, size or a callback is missing" : why);
       return why.empty() ? BUFENLARGE_ERR_ARGUMENT : BUFENLARGE_ERR_OPTION;
     }
-    *context_p = new bufenlarge_context(*config, knobs);
+    auto context = std::make_unique<bufenlarge_context>(*config, knobs);
+    const bufenlarge::Knobs::Values& values = knobs.values();
+    if (values.log != bufenlarge::LogLevel::kOff && !values.log_file.empty()) why = context->log.open(values.log_file);
+    if (!why.empty()) {
+      tell(message, message_bytes, why);
+      return BUFENLARGE_ERR_OPTION;
+    }
+    *context_p = context.release();
     return BUFENLARGE_OK;
   } catch (const std::bad_alloc&) {
     tell(message, message_bytes, "memory is out");

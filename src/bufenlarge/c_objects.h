@@ -10,6 +10,7 @@
 #include "channel/context.h"
 #include "fabric/fabric_port.h"
 #include "knobs.h"
+#include "log.h"
 
 namespace bufenlarge {
 
@@ -60,6 +61,7 @@ struct bufenlarge_context {
   void fail(bufenlarge_status_t status, const char* message) const;
 
   bufenlarge_context_config_t upper;
+  bufenlarge::Log log;
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   const std::optional<std::uint64_t> window_memory;  // as set

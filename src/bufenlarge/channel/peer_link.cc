@@ -57,8 +57,26 @@ bool PeerLink<PortT>::post_word(std::uint64_t offset, std::size_t bytes) {
 }
 
 template <class PortT>
+void PeerLink<PortT>::set_state(State state) {
+  if (!failed()) state_ = state;
+}
+
+template <class PortT>
+void PeerLink<PortT>::state_changed(const char* machine, const char* from, const char* to, const char* why) {
+  write_line({machine, " ", from, " -> ", to, ": ", why});
+}
+
+template <class PortT>
+void PeerLink<PortT>::write_line(std::initializer_list<std::string> parts) const {
+  std::string line;
+  for (const std::string& part : parts) line += part;
+  core_.log->line(peer_, line);
+}
+
+template <class PortT>
 void PeerLink<PortT>::fail(Status status, std::string_view text) {
   if (failed()) return;
+  if (core_.log_level >= LogLevel::kError) write_line({"failed: ", text_of(text)});
   state_ = State::kFailed;
   failure_ = status;
   error_ = text;
@@ -72,6 +90,7 @@ void PeerLink<PortT>::lose(std::string_view why) {
   lost_ = true;
   core_.port_drained = false;  // only a look at the completion queue after the loss counts
   loss_ = why;
+  trace("connection lost: ", why, "; what came before is read first");
   want_service();
 }
 
