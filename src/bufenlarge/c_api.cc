@@ -22,23 +22,6 @@ static_assert(BUFENLARGE_PHASES_MAX == bufenlarge::kPhasesMax);
 static_assert(BUFENLARGE_ADDRESS_BYTES == sizeof(sockaddr_in));
 static_assert(BUFENLARGE_FIRST == bufenlarge::kMarkFirst && BUFENLARGE_LAST == bufenlarge::kMarkLast);
 
-namespace bufenlarge {
-
-bufenlarge_status_t translate(Status status) {
-  switch (status) {
-    case Status::kOk:
-    case Status::kAgain: return BUFENLARGE_OK;  // back-pressure is a normal response
-    case Status::kFabricError: return BUFENLARGE_ERR_FABRIC;
-    case Status::kMemoryError: return BUFENLARGE_ERR_MEMORY;
-    case Status::kPeerFailed: return BUFENLARGE_ERR_PEER;
-    case Status::kProtocolError: return BUFENLARGE_ERR_PROTOCOL;
-    case Status::kTimedOut: return BUFENLARGE_ERR_TIMEOUT;
-  }
-  return BUFENLARGE_ERR_ARGUMENT;
-}
-
-}  // namespace bufenlarge
-
 using bufenlarge::channel_of;
 using bufenlarge::target_of;
 using bufenlarge::translate;

@@ -24,7 +24,18 @@ struct ProcessName {
 static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
 
 // As the C interface names it.
-[[nodiscard]] bufenlarge_status_t translate(Status status);
+[[nodiscard]] inline bufenlarge_status_t translate(Status status) {
+  switch (status) {
+    case Status::kOk:
+    case Status::kAgain: return BUFENLARGE_OK;  // back-pressure is a normal response
+    case Status::kFabricError: return BUFENLARGE_ERR_FABRIC;
+    case Status::kMemoryError: return BUFENLARGE_ERR_MEMORY;
+    case Status::kPeerFailed: return BUFENLARGE_ERR_PEER;
+    case Status::kProtocolError: return BUFENLARGE_ERR_PROTOCOL;
+    case Status::kTimedOut: return BUFENLARGE_ERR_TIMEOUT;
+  }
+  return BUFENLARGE_ERR_ARGUMENT;
+}
 
 // A bufenlarge_channel_t* is a SendTarget*: a channel, or the loopback.
 using FabricChannel = Channel<FabricPort>;

@@ -10,13 +10,13 @@ namespace bufenlarge {
 
 template <class PortT>
 bool PeerLink<PortT>::open(const void* address, std::span<const std::byte> hello) {
-  endpoint_ = core_.port.open(address, hello, &channel_);
+  endpoint_ = port_.open(address, hello, &channel_);
   return static_cast<bool>(endpoint_);
 }
 
 template <class PortT>
 bool PeerLink<PortT>::accept(typename Port::Request& request, std::span<const std::byte> hello) {
-  endpoint_ = core_.port.accept(request, hello, &channel_);
+  endpoint_ = port_.accept(request, hello, &channel_);
   return static_cast<bool>(endpoint_);
 }
 
@@ -28,7 +28,7 @@ void PeerLink<PortT>::close() {
 
 template <class PortT>
 inline WriteResult PeerLink<PortT>::write(const RdmaWrite<Region>& write) {
-  const WriteResult result = core_.port.write(endpoint_, write);
+  const WriteResult result = port_.write(endpoint_, write);
   if (result == WriteResult::kFailed) [[unlikely]] lose("a write failed");
   return result;
 }
@@ -97,7 +97,7 @@ void PeerLink<PortT>::lose(std::string_view why) {
 template <class PortT>
 bool PeerLink<PortT>::provision(RingMemory<Region>& ring, const Phase& geometry) {
   drop(ring);
-  Region region = core_.port.allocate(geometry.ring_bytes());
+  Region region = port_.allocate(geometry.ring_bytes());
   if (region.bytes() == 0) return false;
   ring = RingMemory<Region>(std::move(region), geometry);
   ring_bytes_.add(ring.registered_bytes());
@@ -113,7 +113,7 @@ void PeerLink<PortT>::drop(RingMemory<Region>& ring) {
 template <class PortT>
 std::string PeerLink<PortT>::no_memory(std::string_view what) const {
   const std::string text = "no memory could be registered for " + std::string(what);
-  if constexpr (requires { core_.port.memory_error(); }) return text + ": " + core_.port.memory_error();
+  if constexpr (requires { port_.memory_error(); }) return text + ": " + port_.memory_error();
   return text;
 }
 

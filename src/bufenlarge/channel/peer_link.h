@@ -36,12 +36,13 @@ class PeerLink final : private StateLog {
   using Core = bufenlarge::Core<Port>;
   enum class State : std::uint8_t { kClosed, kConnected, kReady, kFailed };
 
-  PeerLink(Core& core, std::uint32_t peer, Channel<Port>& channel) : core_(core), channel_(channel), peer_(peer) {}
+  PeerLink(Core& core, std::uint32_t peer, Channel<Port>& channel)
+      : core_(core), port_(core.port), channel_(channel), peer_(peer) {}
   PeerLink(const PeerLink&) = delete;
   PeerLink& operator=(const PeerLink&) = delete;
 
   [[nodiscard]] Core& core() const { return core_; }
-  [[nodiscard]] Port& port() const { return core_.port; }
+  [[nodiscard]] Port& port() const { return port_; }
   [[nodiscard]] std::uint32_t peer() const { return peer_; }
   [[nodiscard]] Channel<Port>& channel() const { return channel_; }
   [[nodiscard]] const UpperLayer& upper() const { return core_.upper; }
@@ -119,6 +120,7 @@ class PeerLink final : private StateLog {
   static std::string text_of(std::string_view text) { return std::string(text); }
 
   Core& core_;
+  Port& port_;
   Channel<Port>& channel_;
   typename Port::Link endpoint_;
   typename ControlSlab<Port>::Handle control_;
