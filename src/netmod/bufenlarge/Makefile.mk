@@ -27,6 +27,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_farewell.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_large.c \

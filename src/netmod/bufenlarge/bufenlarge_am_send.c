@@ -3,20 +3,6 @@
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
-/* The peer of a send, if it can still be reached. */
-int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
-                                    const MPIDI_BUFENLARGE_send_t * send,
-                                    MPIDI_BUFENLARGE_peer_t ** peer_p)
-{
-    int mpi_errno = MPIDI_BUFENLARGE_peer_of(comm, rank, send->vci, peer_p);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (send->status != BUFENLARGE_OK)
-        MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci(send->vci), (*peer_p)->rank, send->status,
-                                   bufenlarge_channel_error((*peer_p)->channel));
-    return (*peer_p)->lost_text ? MPIDI_BUFENLARGE_peer_error(*peer_p) : MPI_SUCCESS;
-}
-
 /* Contiguous data, or none. */
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send)
 {
@@ -96,10 +82,10 @@ int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     goto fn_exit;
 }
 
-/* A message of the netmod's own to `peer`; `detail` goes in its header, the data is copied. Nobody waits for it but
- * the drain of MPI_Finalize. False when it cannot be sent. */
-bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind, uint32_t detail,
-                               const void *data, size_t bytes)
+/* Sends a control message of the netmod to `peer`; `detail` goes in its header, the data is copied. Nothing waits for it
+ * but the drain of MPI_Finalize. Returns false when it cannot be sent. */
+bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,
+                                   uint32_t detail, const void *data, size_t bytes)
 {
     MPIDI_BUFENLARGE_header_t header = {.wire.kind = (uint8_t) kind,.wire.exposure = detail,
         .wire.data_bytes = bytes
@@ -114,27 +100,4 @@ bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_
         return false;
     MPIDI_BUFENLARGE_backlog_append(peer, deferred);
     return true;
-}
-
-/* Sends a report (bufenlarge_collect.c), which becomes ours. Nobody waits for it but the drain of
- * MPI_Finalize. */
-void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
-{
-    MPIDI_BUFENLARGE_header_t header = {.wire.kind = MPIDI_BUFENLARGE_KIND_SUMMARY,
-        .wire.data_bytes = bytes
-    };
-    const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
-        .data_bytes = bytes,.data = report
-    };
-    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), rank);
-    MPIDI_BUFENLARGE_deferred_t *deferred = NULL;
-
-    if (peer && !peer->lost_text)
-        deferred = MPIDI_BUFENLARGE_deferred_create(&send);
-    if (deferred == NULL) {
-        MPL_free(report);
-        return;
-    }
-    deferred->owned = report;
-    MPIDI_BUFENLARGE_backlog_append(peer, deferred);
 }

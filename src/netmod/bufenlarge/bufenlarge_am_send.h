@@ -32,27 +32,11 @@ MPL_STATIC_INLINE_PREFIX size_t MPIDI_BUFENLARGE_header_fill(MPIDI_BUFENLARGE_he
     return sizeof(header->wire) + (size_t) am_hdr_sz;
 }
 
-/* What is known of a rank of a communicator, whose address is `av`, on a VCI; NULL while nothing was sent to it there. */
-MPL_STATIC_INLINE_PREFIX const MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_known_peer(
-    MPIR_Comm * comm, int rank, const MPIDI_av_entry_t * av, int vci)
+/* Returns the channel a message may be handed to at once; NULL when it has to take the slow path. */
+MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPIDI_av_entry_t * av, int vci)
 {
-#if MPIDI_CH4_MAX_VCIS > 1
-    int lpid = 0, avtid = 0;
-    if (vci > 0) {
-        MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
-        MPIDI_BUFENLARGE_peer_t *const *peers = MPIDI_BUFENLARGE_vci(vci)->peers;
-        return avtid == 0 && peers ? peers[lpid] : NULL;
-    }
-#endif
-    return av->netmod.bufenlarge.peer;
-}
-
-/* The channel a message may be handed to at once; NULL: it has to take the slow path. */
-MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(MPIR_Comm * comm, int rank,
-                                                                       const MPIDI_av_entry_t * av,
-                                                                       int vci)
-{
-    const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_known_peer(comm, rank, av, vci);
+    const MPIDI_BUFENLARGE_peer_t *peer =
+        MPIDI_BUFENLARGE_peer_known(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
     return likely(peer != NULL) ? peer->direct : NULL;
 }
 
@@ -81,7 +65,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
 
     send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, 0);
     bufenlarge_channel_t *channel =
-        MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
+        MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
     if (unlikely(!channel || !MPIDI_BUFENLARGE_try_send(channel, &send, 0)))
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, &send);
 
@@ -123,7 +107,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
 
     send.data = MPIR_get_contig_ptr(data, true_lb);
     bufenlarge_channel_t *channel =
-        MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
+        MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
     if (likely(channel && MPIDI_BUFENLARGE_try_send(channel, &send, 0)))
         mpi_errno = MPIDIG_global.origin_cbs[handler_id] (sreq);
     else

@@ -137,14 +137,14 @@ static bool advance(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
     do {
         if (deferred->data_sent == deferred->window_begin + deferred->window_bytes
             && deferred->data_sent < deferred->data_bytes && pack_next(deferred) != MPI_SUCCESS) {
-            MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, BUFENLARGE_ERR_ARGUMENT,
+            MPIDI_BUFENLARGE_peer_lost(vci, peer->number, BUFENLARGE_ERR_ARGUMENT,
                                        "a message's datatype could not be packed");
             return false;
         }
         bufenlarge_status_t status = offer(peer->channel, deferred, &taken, &offered);
         *moved_p += taken > 0;
         if (status != BUFENLARGE_OK) {
-            MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, status,
+            MPIDI_BUFENLARGE_peer_lost(vci, peer->number, status,
                                        bufenlarge_channel_error(peer->channel));
             return false;
         }
@@ -162,7 +162,7 @@ static void append(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
     DL_APPEND(peer->backlog, deferred);
 }
 
-static void take_off(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                     MPIDI_BUFENLARGE_deferred_t * deferred)
 {
     DL_DELETE(peer->backlog, deferred);
@@ -181,7 +181,7 @@ unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFE
         MPIDI_BUFENLARGE_deferred_t *first = peer->backlog;
         if (!advance(vci, peer, first, &moved))
             break;
-        take_off(vci, peer, first);
+        dequeue(vci, peer, first);
         MPIDI_BUFENLARGE_keep_error(vci, deferred_finish(first, MPI_SUCCESS));
     }
     /* What went in together is written together. */
@@ -195,7 +195,7 @@ void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARG
 {
     while (peer->backlog) {
         MPIDI_BUFENLARGE_deferred_t *first = peer->backlog;
-        take_off(vci, peer, first);
+        dequeue(vci, peer, first);
         deferred_finish(first, MPIDI_BUFENLARGE_peer_error(peer));
     }
 }

@@ -126,10 +126,16 @@ void MPIDI_BUFENLARGE_report_send(void)
 {
     MPIDI_BUFENLARGE_report_t *report = own_report;
     own_report = NULL;
-    if (report != NULL && MPIR_Process.rank == 0)
+    if (report == NULL)
+        return;
+    if (MPIR_Process.rank == 0) {
         keep_report(0, report);
-    else if (report != NULL)
-        MPIDI_BUFENLARGE_send_report(0, (char *) report, report->report_bytes);
+        return;
+    }
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), 0);
+    if (peer != NULL)
+        MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_SUMMARY, 0, report, report->report_bytes);
+    MPL_free(report);
 }
 
 int MPIDI_BUFENLARGE_report_missing(void)

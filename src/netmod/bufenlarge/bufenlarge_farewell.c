@@ -19,7 +19,7 @@ void MPIDI_BUFENLARGE_farewell_arrived(MPIDI_BUFENLARGE_peer_t * peer, uint32_t 
         peer->has_answered = true;
     } else {
         peer->has_left = true;
-        MPIDI_BUFENLARGE_send_own(peer, MPIDI_BUFENLARGE_KIND_FAREWELL, ANSWER, NULL, 0);
+        MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_FAREWELL, ANSWER, NULL, 0);
     }
 }
 
@@ -27,15 +27,15 @@ static bool is_connected(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLA
 {
     bufenlarge_channel_stats_t stats;
     return peer && !peer->lost_text
-        && bufenlarge_context_channel_stats(vci->context, peer->rank, &stats) && stats.connected;
+        && bufenlarge_context_channel_stats(vci->context, peer->number, &stats) && stats.connected;
 }
 
 /* Returns how many have not answered. */
 static uint32_t count_missing(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < MPIDI_BUFENLARGE_global.foreign_count; i++) {
-        const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_global.foreign[i];
+    for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
+        const MPIDI_BUFENLARGE_peer_t *peer = vci->peers[number];
         count += is_connected(vci, peer) && !peer->has_answered;
     }
     return count;
@@ -45,10 +45,10 @@ static uint32_t count_missing(const MPIDI_BUFENLARGE_vci_t * vci)
 bool MPIDI_BUFENLARGE_farewell_send(MPIDI_BUFENLARGE_vci_t * vci)
 {
     bool any = false;
-    for (uint32_t i = 0; i < MPIDI_BUFENLARGE_global.foreign_count; i++) {
-        MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_global.foreign[i];
+    for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
+        MPIDI_BUFENLARGE_peer_t *peer = vci->peers[number];
         if (is_connected(vci, peer))
-            any |= MPIDI_BUFENLARGE_send_own(peer, MPIDI_BUFENLARGE_KIND_FAREWELL, FAREWELL, NULL, 0);
+            any |= MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_FAREWELL, FAREWELL, NULL, 0);
     }
     return any;
 }

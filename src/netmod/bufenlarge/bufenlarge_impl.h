@@ -119,7 +119,7 @@ typedef struct MPIDI_BUFENLARGE_peer {
     struct MPIDI_BUFENLARGE_oneside *oneside;   /* made for the first one-sided operation */
     char *lost_text;            /* why the channel is lost; NULL while it is not */
     bufenlarge_status_t lost_status;
-    uint32_t rank;              /* in MPI_COMM_WORLD; from its size on processes of other jobs */
+    uint32_t number;            /* the rank in MPI_COMM_WORLD; processes of other jobs follow */
     uint32_t exposures;         /* messages without a copy that it has not read to their end */
     uint8_t vci;                /* whose context has the channel */
     bool has_left;              /* took leave in its MPI_Finalize */
@@ -129,8 +129,8 @@ typedef struct MPIDI_BUFENLARGE_peer {
 /* All that progress touches: one for each VCI of MPICH, with a library context of its own, under that VCI's lock. */
 typedef struct {
     bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
-    MPIDI_BUFENLARGE_peer_t **peers;    /* by rank in MPI_COMM_WORLD; NULL for VCI 0, whose are in
-                                         * MPICH's table of addresses */
+    MPIDI_BUFENLARGE_peer_t **peers;    /* by number; NULL where nothing was sent or received yet */
+    uint32_t peer_count;        /* entries of `peers`; 0 before the first peer */
     int number;
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
@@ -146,8 +146,6 @@ typedef struct {
 typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[MPIDI_CH4_MAX_VCIS];
     bufenlarge_options_t *options;
-    MPIDI_BUFENLARGE_peer_t **foreign;  /* processes of other jobs, by number */
-    uint32_t foreign_count;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes without asking */
     MPI_Aint large_min;         /* smallest data that is exposed */
     MPI_Aint put_write_min;     /* smallest Put that is an RDMA write where it can be */
@@ -161,10 +159,22 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_vci(int number
     return &MPIDI_BUFENLARGE_global.vci[number];
 }
 
-/* The first, which also has the channels to processes of other jobs and the netmod's own messages. */
+/* The first VCI, which also has the channels to processes of other jobs and the netmod's own messages. */
 MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_main_vci(void)
 {
     return MPIDI_BUFENLARGE_vci(0);
+}
+
+/* Returns NULL for a process that nothing was sent to or received from on this VCI. */
+MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_known(
+    const MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
+{
+    return likely(number < vci->peer_count) ? vci->peers[number] : NULL;
+}
+
+MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_is_other_job(uint32_t number)
+{
+    return number >= (uint32_t) MPIR_Process.size;
 }
 
 /* What the slow paths of sending are told. `sent` bytes of header and data are gone already. */
@@ -181,29 +191,29 @@ typedef struct {
 } MPIDI_BUFENLARGE_send_t;
 
 /* bufenlarge_errors.c */
+void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
 int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text);
 int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer);
 
 /* bufenlarge_peer.c */
-MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank);
-int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, int number,
+MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number);
+int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, int vci_number,
                              MPIDI_BUFENLARGE_peer_t ** peer_p);
-void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
+int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
+                                    const MPIDI_BUFENLARGE_send_t * send,
+                                    MPIDI_BUFENLARGE_peer_t ** peer_p);
+void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
                                 bufenlarge_status_t status, const char *text);
 void MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci_t * vci);
 
 /* bufenlarge_am_send.c */
-int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
-                                    const MPIDI_BUFENLARGE_send_t * send,
-                                    MPIDI_BUFENLARGE_peer_t ** peer_p);
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send);
 int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
                                  MPI_Aint count, MPI_Datatype datatype);
 int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                 MPIR_Request ** request);
-bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind, uint32_t detail,
-                               const void *data, size_t bytes);
-void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes);
+bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,
+                                   uint32_t detail, const void *data, size_t bytes);
 
 /* bufenlarge_backlog.c */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send);
@@ -279,8 +289,7 @@ const char *MPIDI_BUFENLARGE_eager_expand(MPIDI_BUFENLARGE_header_t * header, si
 /* bufenlarge_progress.c */
 void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t status,
                              const char *message);
-int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p);
-void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
+int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p);
 
 /* bufenlarge_dynproc.c */
 void MPIDI_BUFENLARGE_dynamic_arrived(int tag, char *data, size_t bytes);

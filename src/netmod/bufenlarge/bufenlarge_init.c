@@ -12,8 +12,6 @@
 #include "mpidu_bc.h"
 #include <sys/random.h>
 
-MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
-
 static int set_knob(const char *name, const char *value)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
@@ -271,9 +269,8 @@ int MPIDI_BUFENLARGE_init_world(void)
     uint64_t job_key;
     MPIR_FUNC_ENTER;
 
-    /* MPICH leaves the entries of address vector 0 uninitialized. */
     for (int rank = 0; rank < MPIR_Process.size; rank++)
-        MPIDIU_get_av(0, rank).netmod.bufenlarge.peer = NULL;
+        MPIDIU_get_av(0, rank).netmod.bufenlarge.number = (uint32_t) rank;
 
     mpi_errno = share_job_key(&job_key);
     MPIR_ERR_CHECK(mpi_errno);

@@ -61,7 +61,7 @@ static void incoming_read(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming,
         bufenlarge_channel_read(peer->channel, incoming->exposure, 0, iov, segments, bytes,
                                 BUFENLARGE_READ_LAST, incoming);
     if (status != BUFENLARGE_OK) {
-        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, status, bufenlarge_channel_error(peer->channel));
+        MPIDI_BUFENLARGE_peer_lost(vci, peer->number, status, bufenlarge_channel_error(peer->channel));
         incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
     }
     if (status != BUFENLARGE_OK || bytes == 0)
@@ -188,10 +188,10 @@ int MPIDI_BUFENLARGE_large_matched(MPIR_Request * rreq)
 {
     incoming_t *incoming = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.incoming);
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(incoming->peer->vci);
-    const uint32_t rank = incoming->peer->rank;
+    const uint32_t number = incoming->peer->number;
     const char *text = start(vci, incoming);
     if (text != NULL)
-        MPIDI_BUFENLARGE_peer_lost(vci, rank, BUFENLARGE_ERR_PROTOCOL, text);
+        MPIDI_BUFENLARGE_peer_lost(vci, number, BUFENLARGE_ERR_PROTOCOL, text);
     return MPI_SUCCESS;
 }
 

@@ -61,9 +61,9 @@ static void send_whole(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * p
     if (deferred)
         MPIDI_BUFENLARGE_backlog_append(peer, deferred);
     else if (send->status == BUFENLARGE_OK)
-        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, BUFENLARGE_ERR_MEMORY, "out of memory");
+        MPIDI_BUFENLARGE_peer_lost(vci, peer->number, BUFENLARGE_ERR_MEMORY, "out of memory");
     else
-        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, send->status,
+        MPIDI_BUFENLARGE_peer_lost(vci, peer->number, send->status,
                                    bufenlarge_channel_error(peer->channel));
 }
 
@@ -233,7 +233,7 @@ bool MPIDI_BUFENLARGE_batch_get(const operation_t * operation, MPIR_Request * re
     get->window = operation->window;
     get->target = operation->target;
     get->bytes = (uint32_t) operation->bytes;
-    get->peer = operation->peer->rank;
+    get->peer = operation->peer->number;
     get->to = operation->addr;
     get->request = request;
     MPIDI_BUFENLARGE_batch_append(vci, one, operation->offset, operation->bytes, id, 0);
@@ -275,7 +275,7 @@ void MPIDI_BUFENLARGE_oneside_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARG
         MPIDI_BUFENLARGE_batch_clear(vci, peer->oneside);
     for (uint32_t id = 1; vci->gets && id <= vci->gets->room; id++) {
         const get_t *get = &vci->gets->gets[id - 1];
-        if (get->window && get->peer == peer->rank)
+        if (get->window && get->peer == peer->number)
             end_get(vci, id, MPIDI_BUFENLARGE_peer_error(peer));
     }
 }

@@ -121,7 +121,7 @@ static const char *take_answers(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_p
             return "it sent an answer that is cut off";
         const char *text = answer.id == MPIDI_BUFENLARGE_ASK
             ? take_settled(peer->oneside, data + sizeof(answer), answer.bytes)
-            : MPIDI_BUFENLARGE_got(vci, peer->rank, answer.id, data + sizeof(answer), answer.bytes);
+            : MPIDI_BUFENLARGE_got(vci, peer->number, answer.id, data + sizeof(answer), answer.bytes);
         if (unlikely(text != NULL))
             return text;
         data += all;

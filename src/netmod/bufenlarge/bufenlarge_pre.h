@@ -6,12 +6,12 @@
 #ifndef BUFENLARGE_PRE_H_INCLUDED
 #define BUFENLARGE_PRE_H_INCLUDED
 
-struct MPIDI_BUFENLARGE_peer;
+#include <stdint.h>
 
-/* An entry of the address vector. NULL until the first message to or from that process: a process
- * never spoken to costs this pointer and its address card. */
+/* An entry of an address table: the library's number of the process, which is its place in each
+ * VCI's table of peers (bufenlarge_peer.c). */
 typedef struct {
-    struct MPIDI_BUFENLARGE_peer *peer;
+    uint32_t number;
 } MPIDI_BUFENLARGE_addr_t;
 
 struct MPIDI_BUFENLARGE_incoming;

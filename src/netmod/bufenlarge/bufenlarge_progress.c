@@ -4,13 +4,6 @@
 #include "bufenlarge_oneside.h"
 #include "utlist.h"
 
-/* Keeps the first error until progress can return it. */
-void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno)
-{
-    if (vci->mpi_errno == MPI_SUCCESS)
-        vci->mpi_errno = mpi_errno;
-}
-
 /* The library's failed callback. */
 void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t status,
                              const char *message)
@@ -21,7 +14,7 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
 /* What waited for the peer and is known here ends with an error. Who else waits, for an
  * acknowledgement or with MPI_ANY_SOURCE, learns of it from the error that progress returns, once:
  * it ends the call that waits, whichever that is. Nobody waits for one that has taken leave. */
-static void bury(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
+static void peer_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     MPIDI_BUFENLARGE_backlog_fail(vci, peer);
     MPIDI_BUFENLARGE_oneside_fail(vci, peer);
@@ -31,7 +24,7 @@ static void bury(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 }
 
 /* Tries the backlogs, deals with lost peers, hands out the stored error. Adds to *moved_p. */
-int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
+int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
 {
     MPIDI_BUFENLARGE_peer_t *peer, *after;
     MPIR_FUNC_ENTER;
@@ -43,7 +36,7 @@ int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
     while (vci->lost != NULL) {
         peer = vci->lost;
         vci->lost = peer->lost_next;
-        bury(vci, peer);
+        peer_fail(vci, peer);
     }
     int mpi_errno = vci->mpi_errno;
     vci->mpi_errno = MPI_SUCCESS;

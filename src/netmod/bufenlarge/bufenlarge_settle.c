@@ -21,7 +21,7 @@ static bool push_after_writes(MPIDI_BUFENLARGE_vci_t * vci, oneside_t * one)
     const bufenlarge_status_t status =
         bufenlarge_channel_send(one->peer->direct, &iov, 1, BUFENLARGE_FENCE, &sent);
     if (status != BUFENLARGE_OK)
-        MPIDI_BUFENLARGE_peer_lost(vci, one->peer->rank, status,
+        MPIDI_BUFENLARGE_peer_lost(vci, one->peer->number, status,
                                    bufenlarge_channel_error(one->peer->channel));
     if (sent == 0)
         return false;
