@@ -15,7 +15,7 @@
  * a status, and a request and a reference to the communicator leak. Staging costs one more copy of eager_max at most.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 
 /* More than the report of a process with a million channels. */
 #define REPORT_BYTES_MAX ((uint64_t) 1 << 30)

@@ -15,7 +15,7 @@
  *
  *   1. drain: progress until there is no backlog and the library is idle
  *   2. the process manager's barrier, with progress
- *   3. leave of the processes of other jobs that there are connections to (bufenlarge_farewell.c)
+ *   3. leave of the processes of other jobs that there are connections to (bufenlarge_disconnect.c)
  *   4. close
  *
  * Nobody is stuck in 1: each process makes progress until it leaves 2, and 2 ends only after all

@@ -12,7 +12,7 @@
  *   receiving  library -> MPIDI_BUFENLARGE_deliver -> MPIDIG_global.target_msg_cbs
  *
  * Large data stays where it is: the sender exposes it, the message is the headers with the exposure's
- * name, and the receiver reads it (bufenlarge_large.c).
+ * name, and the receiver reads it (bufenlarge_rendezvous_send.c).
  */
 #ifndef BUFENLARGE_IMPL_H_INCLUDED
 #define BUFENLARGE_IMPL_H_INCLUDED
@@ -104,8 +104,8 @@ typedef struct MPIDI_BUFENLARGE_deferred {
 } MPIDI_BUFENLARGE_deferred_t;
 
 struct MPIDI_BUFENLARGE_receive;        /* bufenlarge_am_recv.c */
-struct MPIDI_BUFENLARGE_oneside;        /* bufenlarge_oneside.h */
-struct MPIDI_BUFENLARGE_gets;           /* bufenlarge_oneside.c */
+struct MPIDI_BUFENLARGE_oneside;        /* bufenlarge_rma_impl.h */
+struct MPIDI_BUFENLARGE_gets;           /* bufenlarge_rma_batch.c */
 
 typedef struct MPIDI_BUFENLARGE_peer {
     /* The channel while a send may use it right away: not lost, and no backlog to
@@ -255,7 +255,7 @@ typedef struct MPIDI_BUFENLARGE_read {
                   bufenlarge_status_t status);
 } MPIDI_BUFENLARGE_read_t;
 
-/* bufenlarge_large.c */
+/* bufenlarge_rendezvous_send.c */
 bool MPIDI_BUFENLARGE_is_dense(MPI_Aint segments, size_t bytes);
 bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                  size_t data_bytes);
@@ -264,7 +264,7 @@ int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
 void MPIDI_BUFENLARGE_released(void *user, uint32_t peer, void *cookie,
                                bufenlarge_status_t status);
 
-/* bufenlarge_large_recv.c */
+/* bufenlarge_rendezvous_recv.c */
 const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                                            const MPIDI_BUFENLARGE_wire_t * wire,
                                            const void *am_hdr);
@@ -291,7 +291,7 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
                              const char *message);
 int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p);
 
-/* bufenlarge_dynproc.c */
+/* bufenlarge_spawn.c */
 void MPIDI_BUFENLARGE_dynamic_arrived(int tag, char *data, size_t bytes);
 void MPIDI_BUFENLARGE_dynamic_forget(void);
 
@@ -304,7 +304,7 @@ MPL_STATIC_INLINE_PREFIX double MPIDI_BUFENLARGE_seconds_since(const MPL_time_t 
     return seconds;
 }
 
-/* bufenlarge_farewell.c */
+/* bufenlarge_disconnect.c */
 void MPIDI_BUFENLARGE_farewell_arrived(MPIDI_BUFENLARGE_peer_t * peer, uint32_t what);
 bool MPIDI_BUFENLARGE_farewell_send(MPIDI_BUFENLARGE_vci_t * vci);
 bool MPIDI_BUFENLARGE_farewell_done(const MPIDI_BUFENLARGE_vci_t * vci, const MPL_time_t * begin);

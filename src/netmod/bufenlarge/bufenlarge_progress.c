@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_progress.c: the part of progress that has something to do besides the library's round. */
 #include "mpidimpl.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 #include "utlist.h"
 
 /* The library's failed callback. */

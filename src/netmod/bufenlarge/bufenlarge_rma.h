@@ -6,7 +6,7 @@
 #ifndef BUFENLARGE_RMA_H_INCLUDED
 #define BUFENLARGE_RMA_H_INCLUDED
 
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 
 /* The same functions for all that is not done here, under their own names. */
 #define MPIDI_NM_mpi_put MPIDI_BUFENLARGE_put_by_message

@@ -2,12 +2,12 @@
 /*
  * bufenlarge_window.c: MPI_Put and MPI_Get of contiguous data without MPIDIG. Each process shares the memory of its
  * part of a window. A large Put is an RDMA write into it, a large Get a remote read of it (seed 004): the target's MPI has
- * no part in them, and there is no copy. Small ones travel in batches (bufenlarge_oneside.c). Everything else of
+ * no part in them, and there is no copy. Small ones travel in batches (bufenlarge_rma_batch.c). Everything else of
  * one-sided communication goes by active messages.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 
 typedef MPIDI_BUFENLARGE_operation_t operation_t;
 typedef MPIDI_BUFENLARGE_win_part_t part_t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_dynproc.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). MPICH's upid is the library's
+ * bufenlarge_spawn.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). MPICH's upid is the library's
  * name of a process, by which it can be reached from anywhere. The processes that connect have no communicator yet;
  * they agree on one by messages with a tag (KIND_DYNAMIC), which wait here for whoever asks for that tag.
  */

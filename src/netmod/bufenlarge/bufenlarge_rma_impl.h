@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_oneside.h: what one-sided communication keeps of a window and of a peer, and its messages
+ * bufenlarge_rma_impl.h: what one-sided communication keeps of a window and of a peer, and its messages
  * (docs/wire-protocol.md, section 9; docs/decisions/0016-one-sided-writes.md).
  *
  * Small operations on one window of one peer are collected in a batch, and go as one message when it is full, when
@@ -8,8 +8,8 @@
  * the Puts is acknowledged by itself: they are numbered per peer, and who has to know that all is at the target asks
  * for the last number behind them, on the same channel.
  */
-#ifndef BUFENLARGE_ONESIDE_H_INCLUDED
-#define BUFENLARGE_ONESIDE_H_INCLUDED
+#ifndef BUFENLARGE_RMA_IMPL_H_INCLUDED
+#define BUFENLARGE_RMA_IMPL_H_INCLUDED
 
 #include "bufenlarge_impl.h"
 
@@ -100,7 +100,7 @@ typedef struct {
     uint64_t offset;            /* in the target's part */
 } MPIDI_BUFENLARGE_operation_t;
 
-/* bufenlarge_oneside.c */
+/* bufenlarge_rma_batch.c */
 MPIDI_BUFENLARGE_oneside_t *MPIDI_BUFENLARGE_oneside_of(MPIDI_BUFENLARGE_peer_t * peer);
 size_t MPIDI_BUFENLARGE_batch_seal(MPIDI_BUFENLARGE_oneside_t * one);
 void MPIDI_BUFENLARGE_batch_clear(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_oneside_t * one);
@@ -130,12 +130,12 @@ bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype orig
                           MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
 void MPIDI_BUFENLARGE_written(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
 
-/* bufenlarge_settle.c */
+/* bufenlarge_rma_flush.c */
 int MPIDI_BUFENLARGE_settle(MPIR_Win * win, int target, bool remote);
 
-/* bufenlarge_oneside_recv.c */
+/* bufenlarge_rma_target.c */
 const char *MPIDI_BUFENLARGE_oneside_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                                              const MPIDI_BUFENLARGE_wire_t * wire,
                                              const void *am_hdr, const void *data);
 
-#endif /* BUFENLARGE_ONESIDE_H_INCLUDED */
+#endif /* BUFENLARGE_RMA_IMPL_H_INCLUDED */

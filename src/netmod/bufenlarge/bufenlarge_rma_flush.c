@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_settle.c: waits until own one-sided operations are complete. MPIDIG's synchronization calls it before it
+ * bufenlarge_rma_flush.c: waits until own one-sided operations are complete. MPIDIG's synchronization calls it before it
  * looks at what went by its own active messages.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 #include "utlist.h"
 
 typedef MPIDI_BUFENLARGE_oneside_t oneside_t;

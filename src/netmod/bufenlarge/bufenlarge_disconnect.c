@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_farewell.c: MPI_Finalize toward processes of other jobs. The process manager's barrier does not include them,
+ * bufenlarge_disconnect.c: MPI_Finalize toward processes of other jobs. The process manager's barrier does not include them,
  * and one that was disconnected may go on for long. So each process takes leave of those it has a connection
  * to: it says so and waits for their answer, which tells that they have had all its messages. From then on that the
  * connection ends is no error to them. The wait is limited, since a process answers only while it makes progress;

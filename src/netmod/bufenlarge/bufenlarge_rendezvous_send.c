@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_large.c: messages whose data goes from user memory to user memory without a copy, outgoing: exposes
+ * bufenlarge_rendezvous_send.c: messages whose data goes from user memory to user memory without a copy, outgoing: exposes
  * the data to the peer, sends the headers with the exposure's name, and completes the request when the library
- * tells that the peer needs it no more. The receiving side is in bufenlarge_large_recv.c.
+ * tells that the peer needs it no more. The receiving side is in bufenlarge_rendezvous_recv.c.
  *
  * Noncontiguous data goes as segments while they are few and long.
  */

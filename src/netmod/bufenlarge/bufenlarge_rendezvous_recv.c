@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_large_recv.c: large messages, incoming. The handler is called as for any message whose data follows;
+ * bufenlarge_rendezvous_recv.c: large messages, incoming. The handler is called as for any message whose data follows;
  * when it is known where the data is to go, at once or when a receive matches, the library reads it there; then the
  * request is completed. A receiver whose segments are many or short gets the data through the ring, piece by piece.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_oneside.c: small one-sided operations at their origin.
+ * bufenlarge_rma_batch.c: small one-sided operations at their origin.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_am_send.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 #include "utlist.h"
 
 typedef MPIDI_BUFENLARGE_oneside_t oneside_t;

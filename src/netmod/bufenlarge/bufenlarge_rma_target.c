@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_oneside_recv.c: one-sided operations at their target, and the answers at their origin. Nothing here is
+ * bufenlarge_rma_target.c: one-sided operations at their target, and the answers at their origin. Nothing here is
  * taken on trust: a record that goes beyond its message or the window ends the connection.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 
 typedef struct {
     MPIDI_BUFENLARGE_vci_t *vci;
