@@ -276,8 +276,8 @@ netmod_cases() {
     echo "mangled/pieces-error|mangled|2|mangled|large-error it sent an eager message with an unknown error|60"
     echo "mangled/pieces-size|mangled|2|mangled|large-size it sent an eager message that is too large|60"
     for what in "offset it sent a one-sided operation beyond a window" "window it sent a one-sided operation beyond a window" \
-        "cut it sent a one-sided operation that is cut off" "get it asked for more than an answer holds" \
-        "number it told of Puts that it was not asked for" "id it answered a Get that was not asked for"; do
+        "cut it sent a one-sided operation that is cut off" "get it sent a Get of more than a reply holds" \
+        "number it replied to a flush request that was not sent" "id it replied to a Get that was not sent"; do
         echo "mangled/oneside-${what%% *}|mangled|2|mangled_oneside|$what|60"
     done
     echo "stranger/tcp|stranger|4|p2p_random|stranger default|120"

@@ -69,8 +69,10 @@ static const char *dispatch(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
                             const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
                             const void *data)
 {
-    if (MPIDI_BUFENLARGE_is_oneside(wire))
-        return MPIDI_BUFENLARGE_oneside_arrived(vci, rank, wire, am_hdr, data);
+    if (wire->kind == MPIDI_BUFENLARGE_KIND_RMA_OPERATIONS)
+        return MPIDI_BUFENLARGE_operations_arrived(vci, rank, wire, am_hdr, data);
+    if (wire->kind == MPIDI_BUFENLARGE_KIND_RMA_REPLIES)
+        return MPIDI_BUFENLARGE_replies_arrived(vci, rank, wire, am_hdr, data);
     const char *text = MPIDI_BUFENLARGE_refusal(wire, am_hdr);
     if (unlikely(text != NULL))
         return text;

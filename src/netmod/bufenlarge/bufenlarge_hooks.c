@@ -146,7 +146,7 @@ static int begin_window(MPIR_Win * win)
 static int share_memory(MPIR_Win * win)
 {
     begin_window(win);
-    return MPIDI_BUFENLARGE_window_open(win);
+    return MPIDI_BUFENLARGE_window_create(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_create_hook(MPIR_Win * win)
@@ -182,6 +182,6 @@ int MPIDI_BUFENLARGE_mpi_win_detach_hook(MPIR_Win * win, const void *base)
 
 int MPIDI_BUFENLARGE_mpi_win_free_hook(MPIR_Win * win)
 {
-    MPIDI_BUFENLARGE_window_close(win);
+    MPIDI_BUFENLARGE_window_free(win);
     return MPI_SUCCESS;
 }

@@ -39,11 +39,13 @@ typedef enum {
     MPIDI_BUFENLARGE_KIND_SUMMARY = 2, /* one process's report, to rank 0, in MPI_Finalize */
     MPIDI_BUFENLARGE_KIND_EAGER = 3,  /* an eager MPIDIG_SEND */
     MPIDI_BUFENLARGE_KIND_LARGE = 4,  /* an active message whose data is to be read */
-    MPIDI_BUFENLARGE_KIND_OPERATIONS = 5,       /* small one-sided operations, and questions after Puts */
-    MPIDI_BUFENLARGE_KIND_ANSWERS = 6,  /* to these */
+    MPIDI_BUFENLARGE_KIND_RMA_OPERATIONS = 5,       /* small one-sided operations, and questions after Puts */
+    MPIDI_BUFENLARGE_KIND_RMA_REPLIES = 6,  /* to these */
     MPIDI_BUFENLARGE_KIND_DYNAMIC = 7, /* between processes without a common communicator */
     MPIDI_BUFENLARGE_KIND_FAREWELL = 8 /* between processes of two jobs, in MPI_Finalize */
 } MPIDI_BUFENLARGE_kind_t;
+
+#define MPIDI_BUFENLARGE_NO_MEMORY "no memory for a message it sent"
 
 /* Begins every message but an eager one. 16 bytes, so that am_hdr, in which MPIDIG keeps pointers, is aligned. Same
  * byte order on both sides, as everywhere in MPIDIG. */
@@ -58,8 +60,8 @@ typedef struct {
 
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_is_oneside(const MPIDI_BUFENLARGE_wire_t * wire)
 {
-    return wire->kind == MPIDI_BUFENLARGE_KIND_OPERATIONS
-        || wire->kind == MPIDI_BUFENLARGE_KIND_ANSWERS;
+    return wire->kind == MPIDI_BUFENLARGE_KIND_RMA_OPERATIONS
+        || wire->kind == MPIDI_BUFENLARGE_KIND_RMA_REPLIES;
 }
 
 /* Begins an eager message: what of MPIDIG_hdr_t differs from one such message to another. With 8 bytes of
@@ -104,8 +106,8 @@ typedef struct MPIDI_BUFENLARGE_deferred {
 } MPIDI_BUFENLARGE_deferred_t;
 
 struct MPIDI_BUFENLARGE_receive;        /* bufenlarge_am_recv.c */
-struct MPIDI_BUFENLARGE_oneside;        /* bufenlarge_rma_impl.h */
-struct MPIDI_BUFENLARGE_gets;           /* bufenlarge_rma_batch.c */
+struct MPIDI_BUFENLARGE_rma;    /* bufenlarge_rma_impl.h */
+struct MPIDI_BUFENLARGE_gets;   /* bufenlarge_rma_get.c */
 
 typedef struct MPIDI_BUFENLARGE_peer {
     /* The channel while a send may use it right away: not lost, and no backlog to
@@ -116,7 +118,7 @@ typedef struct MPIDI_BUFENLARGE_peer {
     struct MPIDI_BUFENLARGE_peer *next, *prev;  /* in vci->busy, while there is a backlog */
     struct MPIDI_BUFENLARGE_peer *lost_next;    /* in vci->lost */
     struct MPIDI_BUFENLARGE_receive *receive;   /* made for the first message in several pieces */
-    struct MPIDI_BUFENLARGE_oneside *oneside;   /* made for the first one-sided operation */
+    struct MPIDI_BUFENLARGE_rma *rma;   /* made for the first one-sided operation */
     char *lost_text;            /* why the channel is lost; NULL while it is not */
     bufenlarge_status_t lost_status;
     uint32_t number;            /* the rank in MPI_COMM_WORLD; processes of other jobs follow */
@@ -135,8 +137,8 @@ typedef struct {
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* lost, and not yet dealt with */
     bool own_lost;              /* a process of the own job was lost */
-    struct MPIDI_BUFENLARGE_oneside *held;      /* with one-sided operations that are not sent yet */
-    struct MPIDI_BUFENLARGE_gets *gets; /* small ones whose answer is to come */
+    struct MPIDI_BUFENLARGE_rma *batches;       /* peers with a batch that is not empty */
+    struct MPIDI_BUFENLARGE_gets *gets; /* small Gets whose reply is to come */
     int mpi_errno;              /* to be returned from progress, once */
     int progress_count;         /* of MPICH, when it was last looked at */
     unsigned rounds_empty;      /* in a row */

@@ -179,7 +179,7 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .fragment = MPIDI_BUFENLARGE_piece,
         .source_released = MPIDI_BUFENLARGE_released,
         .warn = print_warning,
-        .write_done = MPIDI_BUFENLARGE_written,
+        .write_done = MPIDI_BUFENLARGE_write_done,
         .contexts = (uint32_t) MPIDI_global.n_vcis,
     };
     bufenlarge_status_t status =

@@ -101,7 +101,7 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
 static void peer_free(MPIDI_BUFENLARGE_peer_t * peer)
 {
     MPL_free(peer->receive);
-    MPL_free(peer->oneside);
+    MPL_free(peer->rma);
     MPL_free(peer->lost_text);
     MPL_free(peer);
 }

@@ -17,7 +17,7 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
 static void peer_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     MPIDI_BUFENLARGE_backlog_fail(vci, peer);
-    MPIDI_BUFENLARGE_oneside_fail(vci, peer);
+    MPIDI_BUFENLARGE_rma_fail(vci, peer);
     MPIDI_BUFENLARGE_receive_fail(vci, peer);
     if (!peer->has_left)
         MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_peer_error(peer));
@@ -29,7 +29,7 @@ int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
     MPIDI_BUFENLARGE_peer_t *peer, *after;
     MPIR_FUNC_ENTER;
 
-    MPIDI_BUFENLARGE_oneside_push(vci);
+    MPIDI_BUFENLARGE_batches_send(vci);
     DL_FOREACH_SAFE(vci->busy, peer, after) {
         *moved_p += MPIDI_BUFENLARGE_backlog_flush(vci, peer);
     }

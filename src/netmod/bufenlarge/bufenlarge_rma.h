@@ -29,22 +29,22 @@
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_cmpl_hook(MPIR_Win * win)
 {
-    return MPIDI_BUFENLARGE_settle(win, -1, true);
+    return MPIDI_BUFENLARGE_rma_flush(win, -1, true);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_local_cmpl_hook(MPIR_Win * win)
 {
-    return MPIDI_BUFENLARGE_settle(win, -1, false);
+    return MPIDI_BUFENLARGE_rma_flush(win, -1, false);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_cmpl_hook(int rank, MPIR_Win * win)
 {
-    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_settle(win, rank, true);
+    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_rma_flush(win, rank, true);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_local_cmpl_hook(int rank, MPIR_Win * win)
 {
-    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_settle(win, rank, false);
+    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_rma_flush(win, rank, false);
 }
 
 /* Defines MPIDI_NM_mpi_NAME and MPIDI_NM_mpi_rNAME. */

@@ -21,7 +21,7 @@ typedef struct {
     MPIR_Request *request;      /* or NULL */
 } transfer_t;
 
-static window_t *window_create(MPIR_Win * win)
+static window_t *window_alloc(MPIR_Win * win)
 {
     const size_t size = (size_t) win->comm_ptr->local_size;
     window_t *window = MPL_calloc(1, sizeof(*window), MPL_MEM_RMA);
@@ -48,9 +48,9 @@ static void share_part(MPIR_Win * win, part_t * own)
 {
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
-    if (bufenlarge_context_register_window(vci->context, win->base, (size_t) own->bytes, &own->shared)
+    if (bufenlarge_context_register_window(vci->context, win->base, (size_t) own->bytes, &own->memory)
         != BUFENLARGE_OK)
-        memset(&own->shared, 0, sizeof(own->shared));
+        memset(&own->memory, 0, sizeof(own->memory));
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
 }
 
@@ -58,19 +58,19 @@ static void unshare_part(MPIR_Win * win, const part_t * own)
 {
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
-    bufenlarge_context_deregister_window(vci->context, own->shared.source);
+    bufenlarge_context_deregister_window(vci->context, own->memory.source);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
 }
 
 /* Collective. A process that cannot share its part lets the others know: small operations reach it all the same. */
-int MPIDI_BUFENLARGE_window_open(MPIR_Win * win)
+int MPIDI_BUFENLARGE_window_create(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     MPL_pointer_attr_t attr;
     MPIR_FUNC_ENTER;
 
-    window_t *window = window_create(win);
+    window_t *window = window_alloc(win);
     MPIR_ERR_CHKANDJUMP(!window || !window->parts || !window->pending || !window->listed,
                         mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     part_t *own = &window->parts[win->comm_ptr->rank];
@@ -94,10 +94,10 @@ int MPIDI_BUFENLARGE_window_open(MPIR_Win * win)
     goto fn_exit;
 }
 
-void MPIDI_BUFENLARGE_window_close(MPIR_Win * win)
+void MPIDI_BUFENLARGE_window_free(MPIR_Win * win)
 {
     window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
-    if (window && window->parts[win->comm_ptr->rank].shared.source)
+    if (window && window->parts[win->comm_ptr->rank].memory.source)
         unshare_part(win, &window->parts[win->comm_ptr->rank]);
     window_destroy(window);
     MPIDI_BUFENLARGE_WINDOW(win) = NULL;
@@ -138,7 +138,7 @@ static bool plan(const void *origin_addr, int origin_count, MPI_Datatype origin_
     if (attr.type == MPL_GPU_POINTER_DEV
         || MPIDI_BUFENLARGE_peer_of(win->comm_ptr, target_rank, MPIDI_WIN(win, am_vci), &operation->peer)
         != MPI_SUCCESS
-        || operation->peer->lost_text || !MPIDI_BUFENLARGE_oneside_of(operation->peer))
+        || operation->peer->lost_text || !MPIDI_BUFENLARGE_rma_of(operation->peer))
         return false;
     operation->window = window;
     operation->target = target_rank;
@@ -190,7 +190,7 @@ static void conclude(MPIR_Request * request, bool begun, bool complete, MPIR_Req
 /* -- Put -- */
 
 /* The library's written callback. */
-void MPIDI_BUFENLARGE_written(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status)
+void MPIDI_BUFENLARGE_write_done(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status)
 {
     transfer_t *transfer = cookie;
     transfer->pending->writes--;
@@ -204,7 +204,7 @@ static bool put_write(const operation_t * operation, MPIR_Request * request)
     transfer_t *transfer = transfer_create(operation, request);
     if (transfer == NULL)
         return false;
-    if (bufenlarge_channel_write(operation->peer->channel, &part->shared, operation->offset,
+    if (bufenlarge_channel_write(operation->peer->channel, &part->memory, operation->offset,
                                  operation->addr, operation->bytes, transfer) != BUFENLARGE_OK) {
         MPL_free(transfer);
         return false;
@@ -225,7 +225,7 @@ bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatyp
               target_datatype, win, &operation))
         return false;
     const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.put_write_min
-        && operation.window->parts[target_rank].shared.flags;
+        && operation.window->parts[target_rank].memory.flags;
     if (request_p && (request = create_request(win)) == NULL)
         return false;
     const bool begun = large ? put_write(&operation, request) : MPIDI_BUFENLARGE_put_copy(&operation);
@@ -253,7 +253,7 @@ static bool get_read(const operation_t * operation, MPIR_Request * request)
     if (transfer == NULL)
         return false;
     transfer->read.done = get_end;
-    if (bufenlarge_channel_read(operation->peer->channel, part->shared.source, operation->offset,
+    if (bufenlarge_channel_read(operation->peer->channel, part->memory.source, operation->offset,
                                 &to, 1, operation->bytes, 0, transfer) != BUFENLARGE_OK) {
         MPL_free(transfer);
         return false;
@@ -274,11 +274,11 @@ bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype orig
               target_datatype, win, &operation))
         return false;
     const bool large = (MPI_Aint) operation.bytes >= MPIDI_BUFENLARGE_global.get_read_min
-        && operation.window->parts[target_rank].shared.source;
+        && operation.window->parts[target_rank].memory.source;
     if (request_p && (request = create_request(win)) == NULL)
         return false;
     const bool begun = large ? get_read(&operation, request)
-        : MPIDI_BUFENLARGE_batch_get(&operation, request);
+        : MPIDI_BUFENLARGE_get_copy(&operation, request);
     conclude(request, begun, false, request_p);
     return begun;
 }
