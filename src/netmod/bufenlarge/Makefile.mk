@@ -36,6 +36,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_batch.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_flush.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_get.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_origin.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_target.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
