@@ -5,6 +5,7 @@
 if BUILD_CH4_NETMOD_BUFENLARGE
 
 noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
@@ -14,10 +15,12 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_impl.h \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_wire.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_data.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_backlog.c \
@@ -39,6 +42,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_origin.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_target.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn_queue.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_window.c

@@ -190,10 +190,10 @@ static void disconnect(void)
 {
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
     MPL_time_t begin;
-    if (!MPIDI_BUFENLARGE_farewell_send(vci))
+    if (!MPIDI_BUFENLARGE_disconnect_send(vci))
         return;
     MPL_wtime(&begin);
-    while (!MPIDI_BUFENLARGE_farewell_done(vci, &begin))
+    while (!MPIDI_BUFENLARGE_disconnect_done(vci, &begin))
         make_progress();
     drain();
 }
@@ -211,7 +211,7 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
             bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
             MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));
         }
-        MPIDI_BUFENLARGE_dynamic_forget();
+        MPIDI_BUFENLARGE_spawn_finalize();
     }
     bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
     memset(&MPIDI_BUFENLARGE_global, 0, sizeof(MPIDI_BUFENLARGE_global));

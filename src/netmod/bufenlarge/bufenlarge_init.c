@@ -176,11 +176,12 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .failed = MPIDI_BUFENLARGE_failed,
         .user = vci,
         .read_done = MPIDI_BUFENLARGE_read_done,
-        .fragment = MPIDI_BUFENLARGE_piece,
-        .source_released = MPIDI_BUFENLARGE_released,
+        .fragment = MPIDI_BUFENLARGE_fragment,
+        .source_released = MPIDI_BUFENLARGE_source_released,
         .warn = print_warning,
         .write_done = MPIDI_BUFENLARGE_write_done,
         .contexts = (uint32_t) MPIDI_global.n_vcis,
+        .fatal = MPIDI_BUFENLARGE_fatal,
     };
     bufenlarge_status_t status =
         bufenlarge_context_open(&config, &vci->context, text, sizeof(text));
@@ -198,10 +199,10 @@ static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
     bufenlarge_limits_t limits;
     MPI_Aint eager_max = MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
     bufenlarge_context_limits(vci->context, &limits);
-    MPIDI_BUFENLARGE_global.large_min = limit(limits.rendezvous_min);
+    MPIDI_BUFENLARGE_global.rendezvous_min = limit(limits.rendezvous_min);
     MPIDI_BUFENLARGE_global.put_write_min = limit(limits.window_write_min);
     MPIDI_BUFENLARGE_global.get_read_min = limit(limits.window_read_min);
-    MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.large_min - 1);
+    MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.rendezvous_min - 1);
 }
 
 /* Gives one VCI's context its addresses out of `all`, which has the addresses of all VCIs for each
@@ -260,7 +261,7 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
            stats.interface_name);
     printf("VCIs: %d\n", MPIDI_global.n_vcis);
     printf("eager up to %ld bytes, rendezvous from %ld bytes\n",
-           (long) MPIDI_BUFENLARGE_global.eager_max, (long) MPIDI_BUFENLARGE_global.large_min);
+           (long) MPIDI_BUFENLARGE_global.eager_max, (long) MPIDI_BUFENLARGE_global.rendezvous_min);
     printf("===========================\n");
 }
 

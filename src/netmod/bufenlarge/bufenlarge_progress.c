@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_progress.c: the part of progress that has something to do besides the library's round. */
+/* bufenlarge_progress.c: what progress does besides the library's round, and the library's callbacks about failures. */
 #include "mpidimpl.h"
 #include "bufenlarge_rma_impl.h"
 #include "utlist.h"
@@ -11,19 +11,26 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
     MPIDI_BUFENLARGE_peer_lost(user, peer, status, message);
 }
 
-/* What waited for the peer and is known here ends with an error. Who else waits, for an
- * acknowledgement or with MPI_ANY_SOURCE, learns of it from the error that progress returns, once:
- * it ends the call that waits, whichever that is. Nobody waits for one that has taken leave. */
+/* The library's fatal callback: the process cannot go on. */
+void MPIDI_BUFENLARGE_fatal(void *user, bufenlarge_status_t status, const char *message)
+{
+    MPID_Abort(NULL, MPIDI_BUFENLARGE_error(status, message), 1, message);
+}
+
+/* Gives up a lost peer. Everything known here that waits for the peer ends with an error. Other calls
+ * may wait for it too, for an acknowledgement or with MPI_ANY_SOURCE: progress returns an error, once,
+ * which ends the call that waits, whichever it is. After a disconnect request no call waits. */
 static void peer_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     MPIDI_BUFENLARGE_backlog_fail(vci, peer);
     MPIDI_BUFENLARGE_rma_fail(vci, peer);
     MPIDI_BUFENLARGE_receive_fail(vci, peer);
-    if (!peer->has_left)
+    if (!peer->disconnect_received)
         MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_peer_error(peer));
 }
 
-/* Tries the backlogs, deals with lost peers, hands out the stored error. Adds to *moved_p. */
+/* Sends what waits in batches and backlogs, gives up lost peers, and returns the error that was kept. Adds the number
+ * of sends to *moved_p. */
 int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
 {
     MPIDI_BUFENLARGE_peer_t *peer, *after;

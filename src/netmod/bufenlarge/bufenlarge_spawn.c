@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bufenlarge_spawn.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). MPICH's upid is the library's
- * name of a process, by which it can be reached from anywhere. The processes that connect have no communicator yet;
- * they agree on one by messages with a tag (KIND_DYNAMIC), which wait here for whoever asks for that tag.
+ * process name, by which any process can connect to it. The processes that connect have no communicator yet; they
+ * agree on one with messages that have a tag (KIND_SPAWN), which wait (bufenlarge_spawn_queue.c) until a call asks
+ * for that tag.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
-#include "utlist.h"
 
-typedef struct arrived {
-    struct arrived *next, *prev;
-    int tag;
-    size_t bytes;
-    char *data;
-} arrived_t;
-
-/* In order of arrival; under the lock of VCI 0. */
-static arrived_t *arrived_list;
-
-/* In place of the number of a process that has a place in an address table. */
+/* Stands for the number of a process that has a place in an address table. */
 #define HAS_PLACE UINT32_MAX
 
 /* ---- names */
@@ -141,50 +131,8 @@ int MPIDI_BUFENLARGE_upids_to_gpids(int size, int *remote_upid_size, char *remot
 
 /* ---- messages outside of any communicator */
 
-/* Becomes ours. */
-void MPIDI_BUFENLARGE_dynamic_arrived(int tag, char *data, size_t bytes)
-{
-    arrived_t *arrived = MPL_malloc(sizeof(*arrived), MPL_MEM_BUFFER);
-    if (arrived == NULL) {
-        MPL_free(data);
-        return;
-    }
-    arrived->tag = tag;
-    arrived->bytes = bytes;
-    arrived->data = data;
-    DL_APPEND(arrived_list, arrived);
-}
-
-static void forget(arrived_t * arrived)
-{
-    DL_DELETE(arrived_list, arrived);
-    MPL_free(arrived->data);
-    MPL_free(arrived);
-}
-
-void MPIDI_BUFENLARGE_dynamic_forget(void)
-{
-    while (arrived_list)
-        forget(arrived_list);
-}
-
-static bool take_arrived(int tag, void *buf, size_t bytes)
-{
-    arrived_t *arrived;
-    bool found = false;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    DL_SEARCH_SCALAR(arrived_list, arrived, tag, tag);
-    if (arrived) {
-        memcpy(buf, arrived->data, MPL_MIN(bytes, arrived->bytes));
-        forget(arrived);
-        found = true;
-    }
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    return found;
-}
-
-/* One round of progress in which other threads have their turn, too. *late_p: the time is over; a limit of 0
- * seconds is none. */
+/* Makes one round of progress in which other threads have their turn, too. Sets *late_p when the time is over; a
+ * timeout of 0 seconds is none. */
 static int wait_a_round(const MPL_time_t * begin, int timeout, bool * late_p)
 {
     int mpi_errno = MPID_Progress_test(NULL);
@@ -206,8 +154,8 @@ static MPIDI_BUFENLARGE_peer_t *peer_of_gpid(uint64_t gpid)
     return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), *number_at(avtid, lpid));
 }
 
-/* Returns when the library has it. A process that cannot be reached is, to those who connect, a port that is not
- * there. */
+/* Returns when the library has taken the message. A process that cannot be reached is, to a process that connects, a
+ * port that does not exist. */
 int MPIDI_BUFENLARGE_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
                                   int timeout)
 {
@@ -218,7 +166,7 @@ int MPIDI_BUFENLARGE_dynamic_send(uint64_t remote_gpid, int tag, const void *buf
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     MPIDI_BUFENLARGE_peer_t *peer = peer_of_gpid(remote_gpid);
     const bool sent = peer
-        && MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_DYNAMIC, (uint32_t) tag, buf, (size_t) size);
+        && MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_SPAWN, (uint32_t) tag, buf, (size_t) size);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     while (sent && peer->backlog && !peer->lost_text && !late) {
         int mpi_errno = wait_a_round(&begin, timeout, &late);
@@ -234,7 +182,7 @@ int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
     bool late = false;
     MPL_wtime(&begin);
 
-    while (!take_arrived(tag, buf, (size_t) size)) {
+    while (!MPIDI_BUFENLARGE_spawn_take(tag, buf, (size_t) size)) {
         if (late)
             return port_error();
         int mpi_errno = wait_a_round(&begin, timeout, &late);
