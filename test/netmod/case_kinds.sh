@@ -101,7 +101,7 @@ case_growth() {
 # A large message is to take next to no part of a ring. $bytes is all the job sent of any size.
 # shellcheck disable=SC2016 # a jq program
 copyless_program='
-    .totals as $totals | $totals.large as $large |
+    .totals as $totals | $totals.rendezvous as $large |
     ($totals.bytes + $large.fragment_bytes) as $copied |
     if $large.read_bytes != $bytes then "\($large.read_bytes) bytes were read, expected \($bytes)"
     elif $large.response_bytes != $bytes then "\($large.response_bytes) bytes were answered, expected \($bytes)"
@@ -115,7 +115,7 @@ case_copyless() {
     local setting bytes
     read -r setting bytes <<<"$4"
     judge_summary "$work/log/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals | "\(.bytes + .large.fragment_bytes) bytes through rings, \(.large.read_bytes) without a copy"' \
+        '.totals | "\(.bytes + .rendezvous.fragment_bytes) bytes through rings, \(.rendezvous.read_bytes) without a copy"' \
         --argjson bytes "$bytes" "$copyless_program"
 }
 

@@ -34,7 +34,7 @@ case_summary() {
 # none of it through a ring.
 # shellcheck disable=SC2016 # a jq program
 ways_program='
-    .totals.large as $large |
+    .totals.rendezvous as $large |
     (if $fabric == "rxe" then "ends_by_immediate" else "ends_by_message" end) as $used |
     (["ends_by_immediate", "ends_by_message"] - [$used])[0] as $unused |
     if $large.reads == 0 or $large.read_bytes == 0 then "nothing was read without a copy"
@@ -51,7 +51,7 @@ case_ways() {
     local setting program_arguments
     read -r setting program_arguments <<<"$4"
     judge_summary "$work/log/ways-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals.large | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
+        '.totals.rendezvous | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
             "\(.read_bytes) bytes without a copy, \(.fragment_bytes) through rings"' \
         --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" "$ways_program"
 }

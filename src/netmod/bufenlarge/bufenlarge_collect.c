@@ -48,7 +48,7 @@ static uint32_t count_channels(void)
     return count;
 }
 
-static void add_context_rendezvous(MPIDI_BUFENLARGE_large_t * sum, const bufenlarge_context_stats_t * stats)
+static void add_context_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bufenlarge_context_stats_t * stats)
 {
     sum->reads += stats->reads;
     sum->read_bytes += stats->read_bytes;
@@ -74,7 +74,7 @@ static uint32_t add_context(MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFE
     report->registered_bytes_max += stats.registered_bytes_max;
     report->registrations += stats.registrations;
     report->deregistrations += stats.deregistrations;
-    add_context_rendezvous(&report->large, &stats);
+    add_context_rendezvous(&report->rendezvous, &stats);
     for (uint32_t peer = 0; peer < (uint32_t) MPIR_Process.size && count < report->channel_count; peer++) {
         report->channels[count].vci = (uint32_t) vci->number;
         count += bufenlarge_context_channel_stats(vci->context, peer, &report->channels[count].stats) != 0;
@@ -163,7 +163,7 @@ static void add_channel(MPIDI_BUFENLARGE_totals_t * totals,
     totals->ring_bytes_max += channel->registered_bytes_max;
 }
 
-static void add_rendezvous(MPIDI_BUFENLARGE_large_t * total, const MPIDI_BUFENLARGE_large_t * one)
+static void add_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * total, const MPIDI_BUFENLARGE_rendezvous_t * one)
 {
     total->reads += one->reads;
     total->read_bytes += one->read_bytes;
@@ -189,7 +189,7 @@ static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
         totals->channels_failed += report->channels_failed;
         totals->connects_refused += report->connects_refused;
         totals->connects_crossed += report->connects_crossed;
-        add_rendezvous(&totals->large, &report->large);
+        add_rendezvous(&totals->rendezvous, &report->rendezvous);
         for (uint32_t i = 0; i < report->channel_count; i++)
             add_channel(totals, &report->channels[i].stats);
     }
