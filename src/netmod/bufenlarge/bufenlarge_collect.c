@@ -200,7 +200,7 @@ static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
 /* Prints, at rank 0, the reports that have arrived by now. */
 void MPIDI_BUFENLARGE_report_print(void)
 {
-    const char *path = bufenlarge_options_summary_file(MPIDI_BUFENLARGE_global.options);
+    const char *path = MPIDI_BUFENLARGE_global.knobs.summary_file;
     MPIDI_BUFENLARGE_totals_t totals;
     if (reports == NULL)
         return;

@@ -118,8 +118,8 @@ static int drain(void)
 }
 
 /* Other processes may have left the barrier, and closed, before this one learns that it has ended: their loss is no
- * error then. But a process that ended without MPI_Finalize never enters the barrier. Where the process manager lets the
- * others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they may not wait for ever. */
+ * error then. But a process that ended without MPI_Finalize never enters the barrier. Where the process manager lets
+ * the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they may not wait for ever. */
 static bool waits_in_vain(MPL_time_t * since, bool * is_set)
 {
     if (!any_own_lost())
@@ -178,7 +178,7 @@ static int finish_messages(void)
 {
     int mpi_errno = drain();
     int error = MPI_SUCCESS;
-    if (bufenlarge_options_summary(MPIDI_BUFENLARGE_global.options))
+    if (MPIDI_BUFENLARGE_global.knobs.summary)
         error = summarize();
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = error;

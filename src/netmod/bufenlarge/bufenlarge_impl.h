@@ -91,9 +91,17 @@ typedef struct {
     unsigned yield_after;       /* copy of the knob */
 } MPIDI_BUFENLARGE_vci_t;
 
+/* The knobs that the netmod reads itself (bufenlarge_knob_table.h). */
+typedef struct {
+    bool summary;
+    const char *summary_file;   /* "": none; MPICH's variable owns the text */
+    unsigned yield_after;
+} MPIDI_BUFENLARGE_knobs_t;
+
 typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[MPIDI_CH4_MAX_VCIS];
-    bufenlarge_options_t *options;
+    bufenlarge_options_t *options;      /* the library's knobs */
+    MPIDI_BUFENLARGE_knobs_t knobs;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes at once */
     MPI_Aint rendezvous_min;    /* smallest data that is advertised */
     MPI_Aint put_write_min;     /* smallest Put that is an RDMA write, if the window allows it */
@@ -137,6 +145,10 @@ typedef struct {
     bufenlarge_status_t status; /* of the attempt on the fast path; BUFENLARGE_OK if there was none */
     size_t sent;
 } MPIDI_BUFENLARGE_send_t;
+
+/* bufenlarge_knobs.c */
+int MPIDI_BUFENLARGE_knobs_read(void);
+int MPIDI_BUFENLARGE_knobs_check_file(void);
 
 /* bufenlarge_errors.c */
 void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);

@@ -8,17 +8,8 @@
 #include "mpidimpl.h"
 #include <inttypes.h>
 #include "bufenlarge_noinline.h"
-#include "bufenlarge_cvars.h"   /* from knob_table.h: the CVARs, and MPIDI_BUFENLARGE_FOREACH_KNOB */
 #include "mpidu_bc.h"
 #include <sys/random.h>
-
-static int set_knob(const char *name, const char *value)
-{
-    char text[BUFENLARGE_MESSAGE_BYTES];
-    bufenlarge_status_t status =
-        bufenlarge_options_set(MPIDI_BUFENLARGE_global.options, name, value, text, sizeof(text));
-    return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
-}
 
 /* Waits for the other processes before MPI_Init fails: a process that ends while others still start PMI
  * makes Hydra 4.0.2 stop without printing why. Each process has one more barrier to pass, this one or
@@ -31,34 +22,6 @@ static int wait_for_others(int mpi_errno)
             MPIR_ERR_ADD(mpi_errno, barrier_errno);
     }
     return mpi_errno;
-}
-
-static int set_knobs(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    char text[BUFENLARGE_MESSAGE_BYTES];
-    bufenlarge_options_t *options = bufenlarge_options_create();
-    MPIR_ERR_CHKANDJUMP(!options, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    MPIDI_BUFENLARGE_global.options = options;
-
-#define SET_KNOB(name, value)               \
-    do {                                    \
-        mpi_errno = set_knob(name, value);  \
-        MPIR_ERR_CHECK(mpi_errno);          \
-    } while (0);
-    MPIDI_BUFENLARGE_FOREACH_KNOB(SET_KNOB)
-#undef SET_KNOB
-
-    bufenlarge_status_t status = bufenlarge_options_check(options, text, sizeof(text));
-    if (status != BUFENLARGE_OK) {
-        mpi_errno = MPIDI_BUFENLARGE_error(status, text);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 int MPIDI_BUFENLARGE_init_local(int *tag_bits)
@@ -77,12 +40,11 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHKANDJUMP2(MPIDI_global.n_vcis > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
                          "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_global.n_vcis,
                          MPIDI_CH4_MAX_VCIS);
-    mpi_errno = set_knobs();
+    mpi_errno = MPIDI_BUFENLARGE_knobs_read();
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         MPIDI_BUFENLARGE_vci(i)->number = i;
-        MPIDI_BUFENLARGE_vci(i)->yield_after =
-            bufenlarge_options_yield_after(MPIDI_BUFENLARGE_global.options);
+        MPIDI_BUFENLARGE_vci(i)->yield_after = MPIDI_BUFENLARGE_global.knobs.yield_after;
     }
     /* MPIDIG carries tags as they are. */
     *tag_bits = MPIR_TAG_BITS_DEFAULT;
@@ -275,6 +237,9 @@ int MPIDI_BUFENLARGE_init_world(void)
         MPIDIU_get_av(0, rank).netmod.bufenlarge.number = (uint32_t) rank;
 
     mpi_errno = share_job_key(&job_key);
+    MPIR_ERR_CHECK(mpi_errno);
+    /* Not before: MPI_Init fails in one process only, so the others have to be past PMI's start. */
+    mpi_errno = MPIDI_BUFENLARGE_knobs_check_file();
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i), job_key);
