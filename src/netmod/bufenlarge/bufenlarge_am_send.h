@@ -72,28 +72,24 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     int mpi_errno = MPI_SUCCESS, contig;
     size_t data_bytes;
     MPI_Aint true_lb;
-    MPL_pointer_attr_t attr;
     MPIR_FUNC_ENTER;
 
     /* Handles MPI_DATATYPE_NULL, which MPIDIG passes with messages that have no data. */
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_bytes, true_lb);
-    send.header_bytes =
-        MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, data_bytes);
+    send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, data_bytes);
     send.data_bytes = data_bytes;
     if ((MPI_Aint) data_bytes >= MPIDI_BUFENLARGE_global.rendezvous_min
         && MPIDI_BUFENLARGE_may_advertise(data, count, datatype, data_bytes)) {
         mpi_errno = MPIDI_BUFENLARGE_send_rendezvous(comm, rank, &send, &header.wire, data, count, datatype);
         goto fn_exit;
     }
-    MPIR_GPU_query_pointer_attr(data, &attr);
-    if (unlikely((!contig || attr.type == MPL_GPU_POINTER_DEV) && data_bytes > 0)) {
+    if (unlikely((!contig || MPIDI_BUFENLARGE_on_device(data)) && data_bytes > 0)) {
         mpi_errno = MPIDI_BUFENLARGE_send_packed(comm, rank, &send, count, datatype);
         goto fn_exit;
     }
 
     send.data = MPIR_get_contig_ptr(data, true_lb);
-    bufenlarge_channel_t *channel =
-        MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
+    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
     if (likely(channel && MPIDI_BUFENLARGE_try_send(channel, &send, 0)))
         mpi_errno = MPIDIG_global.origin_cbs[handler_id] (sreq);
     else

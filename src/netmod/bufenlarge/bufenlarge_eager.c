@@ -40,7 +40,6 @@ static const char *check_header(const MPIDI_BUFENLARGE_eager_t * eager)
 static bool is_plain(const MPIR_Request * rreq, size_t data_bytes)
 {
     const MPI_Datatype datatype = MPIDIG_REQUEST(rreq, datatype);
-    MPL_pointer_attr_t attr;
 
     if (MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) != NULL || !HANDLE_IS_BUILTIN(datatype))
         return false;
@@ -48,8 +47,7 @@ static bool is_plain(const MPIR_Request * rreq, size_t data_bytes)
     const size_t room = element * (size_t) MPIDIG_REQUEST(rreq, count);
     if (data_bytes != room && (data_bytes > room || data_bytes % element != 0))
         return false;
-    MPIR_GPU_query_pointer_attr(MPIDIG_REQUEST(rreq, buffer), &attr);
-    return attr.type != MPL_GPU_POINTER_DEV;
+    return !MPIDI_BUFENLARGE_on_device(MPIDIG_REQUEST(rreq, buffer));
 }
 
 /* Returns true when a plain receive was waiting, and has the message now. */

@@ -36,7 +36,7 @@
  * buffer at the moment. */
 typedef struct MPIDI_BUFENLARGE_deferred {
     struct MPIDI_BUFENLARGE_deferred *next, *prev;
-    MPIR_Request *sreq;         /* NULL: nobody waits for it */
+    MPIR_Request *sreq;         /* NULL: no call waits for it */
     int handler_id;             /* whose origin callback completes sreq */
     size_t data_bytes;
     size_t data_sent;
@@ -126,6 +126,14 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_known(
     const MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
 {
     return likely(number < vci->peer_count) ? vci->peers[number] : NULL;
+}
+
+/* Returns whether the buffer lies in the memory of a GPU. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_on_device(const void *buf)
+{
+    MPL_pointer_attr_t attr;
+    MPIR_GPU_query_pointer_attr(buf, &attr);
+    return attr.type == MPL_GPU_POINTER_DEV;
 }
 
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_is_other_job(uint32_t number)

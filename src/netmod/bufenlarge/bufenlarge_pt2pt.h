@@ -33,7 +33,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
 {
     int contig;
     MPI_Aint data_sz, true_lb;
-    MPL_pointer_attr_t attr;
     bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(addr, vci);
     const uint32_t context_id = (uint32_t) comm->context_id + (uint32_t) context_offset;
 
@@ -41,8 +40,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
     if (unlikely(!channel || !contig || data_sz > MPIDI_BUFENLARGE_global.eager_max
                  || context_id > UINT16_MAX))
         return MPI_SUCCESS;
-    MPIR_GPU_query_pointer_attr(buf, &attr);
-    if (unlikely(attr.type == MPL_GPU_POINTER_DEV))
+    if (unlikely(MPIDI_BUFENLARGE_on_device(buf)))
         return MPI_SUCCESS;
 
     const MPIDI_BUFENLARGE_eager_t header = {
@@ -54,9 +52,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
         .tag = tag,
     };
     MPIDI_BUFENLARGE_send_t send = {
-        .header = &header,
-        .header_bytes = sizeof(header),
-        .data_bytes = (size_t) data_sz,
+        .header = &header,.header_bytes = sizeof(header),.data_bytes = (size_t) data_sz,
         .handler_id = MPIDIG_SEND,
         .data = MPIR_get_contig_ptr(buf, true_lb),
         .vci = vci,

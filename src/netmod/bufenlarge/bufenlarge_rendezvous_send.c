@@ -30,10 +30,8 @@ bool MPIDI_BUFENLARGE_may_advertise(const void *buf, MPI_Aint count, MPI_Datatyp
 {
     int contig;
     MPI_Aint segments = 1;
-    MPL_pointer_attr_t attr;
 
-    MPIR_GPU_query_pointer_attr(buf, &attr);
-    if (attr.type == MPL_GPU_POINTER_DEV)
+    if (MPIDI_BUFENLARGE_on_device(buf))
         return false;
     MPIDI_Datatype_check_contig(datatype, contig);
     if (contig)

@@ -45,7 +45,6 @@ static bool plan(const void *origin_addr, int origin_count, MPI_Datatype origin_
     window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
     MPI_Aint true_lb;
     int contig;
-    MPL_pointer_attr_t attr;
 
     MPIDI_Datatype_check_contig_size_lb(origin_datatype, origin_count, contig, operation->bytes,
                                         true_lb);
@@ -53,8 +52,7 @@ static bool plan(const void *origin_addr, int origin_count, MPI_Datatype origin_
         || !find_place(&window->parts[target_rank], target_disp, target_count, target_datatype,
                        operation))
         return false;
-    MPIR_GPU_query_pointer_attr(origin_addr, &attr);
-    if (attr.type == MPL_GPU_POINTER_DEV
+    if (MPIDI_BUFENLARGE_on_device(origin_addr)
         || MPIDI_BUFENLARGE_peer_of(win->comm_ptr, target_rank, MPIDI_WIN(win, am_vci), &operation->peer)
         != MPI_SUCCESS
         || operation->peer->lost_text || !MPIDI_BUFENLARGE_rma_of(operation->peer))

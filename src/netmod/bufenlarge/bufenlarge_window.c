@@ -57,7 +57,6 @@ int MPIDI_BUFENLARGE_window_create(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    MPL_pointer_attr_t attr;
     MPIR_FUNC_ENTER;
 
     window_t *window = window_alloc(win);
@@ -65,8 +64,7 @@ int MPIDI_BUFENLARGE_window_create(MPIR_Win * win)
                         mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     part_t *own = &window->parts[win->comm_ptr->rank];
     own->disp_unit = win->disp_unit;
-    MPIR_GPU_query_pointer_attr(win->base, &attr);
-    if (attr.type != MPL_GPU_POINTER_DEV)
+    if (!MPIDI_BUFENLARGE_on_device(win->base))
         own->bytes = (uint64_t) win->size;
     if (own->bytes > 0)
         register_part(win, own);
