@@ -189,8 +189,9 @@ static const char *take_fragment(vci_t * vci, uint32_t peer, receive_t * receive
     return end_message(vci, peer, receive);
 }
 
-static void receive_fragment(vci_t * vci, uint32_t number, const void *data, size_t bytes,
-                             unsigned marks)
+/* Not inline, as the next: an eager message would pay for their registers. */
+static ATTRIBUTE((noinline)) void receive_fragment(vci_t * vci, uint32_t number, const void *data,
+                                                   size_t bytes, unsigned marks)
 {
     peer_t *peer = MPIDI_BUFENLARGE_peer_get(vci, number);
     if (peer == NULL) {
@@ -208,7 +209,7 @@ static void receive_fragment(vci_t * vci, uint32_t number, const void *data, siz
 }
 
 /* A message of one fragment, header first. */
-static const char *take_whole(vci_t * vci, uint32_t peer, const wire_t * wire, size_t bytes)
+static ATTRIBUTE((noinline)) const char *take_whole(vci_t * vci, uint32_t peer, const wire_t * wire, size_t bytes)
 {
     const char *am_hdr = (const char *) (wire + 1);
     const size_t rest = bytes - sizeof(*wire);

@@ -110,9 +110,10 @@ typedef struct {
 
 extern MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
 
+/* Where MPICH has one VCI only, the compiler knows its place. */
 MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_vci(int number)
 {
-    return &MPIDI_BUFENLARGE_global.vci[number];
+    return &MPIDI_BUFENLARGE_global.vci[MPIDI_CH4_MAX_VCIS > 1 ? number : 0];
 }
 
 /* The first VCI, which also has the channels to processes of other jobs and the netmod's own messages. */
