@@ -179,19 +179,6 @@ bufenlarge_status_t bufenlarge_options_check(const bufenlarge_options_t* options
   }
 }
 
-int bufenlarge_options_summary(const bufenlarge_options_t* options) {
-  const auto& values = options->knobs.values();
-  return values.summary || !values.summary_file.empty() ? 1 : 0;
-}
-
-const char* bufenlarge_options_summary_file(const bufenlarge_options_t* options) {
-  return options->knobs.values().summary_file.c_str();
-}
-
-unsigned bufenlarge_options_yield_after(const bufenlarge_options_t* options) {
-  return options->knobs.values().yield_after;
-}
-
 bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* config,
                                             bufenlarge_context_t** context_p, char* message,
                                             size_t message_bytes) {
@@ -199,7 +186,6 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
   try {
     bufenlarge::Knobs knobs = config->options != nullptr ? config->options->knobs : bufenlarge::Knobs();
     std::string why = knobs.resolve();
-    if (why.empty() && config->rank == 0) why = knobs.check_summary_file();
     if (!why.empty() || config->deliver == nullptr || config->failed == nullptr ||
         config->rank >= config->size) {
       tell(message, message_bytes, why.empty() ? "rank, size or a callback is missing" : why);

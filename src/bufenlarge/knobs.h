@@ -42,9 +42,6 @@ class Knobs {
   // Empty when the knobs fit each other; else one line. Fills settings() on success.
   [[nodiscard]] std::string resolve();
 
-  // For the process that writes it: empty when SUMMARY_FILE is empty or its directory can be written.
-  [[nodiscard]] std::string check_summary_file() const;
-
   [[nodiscard]] const ChannelSettings& settings() const { return settings_; }
   [[nodiscard]] const std::string& text(std::string_view name) const;
 
@@ -64,9 +61,6 @@ class Knobs {
     std::uint64_t connect_timeout_us = 0;
     LogLevel log = LogLevel::kOff;
     std::string log_file;  // each process appends .RANK; empty is standard error
-    bool summary = false;
-    std::string summary_file;
-    std::uint32_t yield_after = 0;
   };
   [[nodiscard]] const Values& values() const { return values_; }
 
