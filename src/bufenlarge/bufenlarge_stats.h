@@ -55,8 +55,8 @@ typedef struct {
     const char *address;          /* "127.0.0.1:41233" */
 } bufenlarge_context_stats_t;
 
-/* What one connected, idle peer takes, in bytes. Rings, control block and heap are counted; queues are the entries asked
- * for times the driver's entry size; what the driver itself takes stands apart. */
+/* What one connected, idle peer takes, in bytes. Rings, control block and heap are counted; queues are the
+ * entries asked for times the driver's entry size; what the driver itself takes stands apart. */
 typedef struct {
     uint64_t ring_bytes;             /* both rings in the first phase, whole pages */
     uint64_t control_bytes;          /* control block */

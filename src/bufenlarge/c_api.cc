@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The C boundary: no exception passes it. Messages and progress are in c_api_messages.cc, user memory in c_api_memory.cc,
-// what can be observed in c_api_stats.cc.
+// The C boundary: no exception passes it. Messages and progress are in c_api_messages.cc, user memory in
+// c_api_memory.cc, what can be observed in c_api_stats.cc.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -89,8 +89,7 @@ bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi
 
 }  // namespace
 
-bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config,
-                                       const bufenlarge::Knobs& knobs)
+bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config, const bufenlarge::Knobs& knobs)
     : upper(config),
       log(config.rank),
       port(provider_request(knobs, config.size)),
@@ -107,7 +106,8 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
   if (upper.warn == nullptr) return;
   port.set_on_refused([this](const std::string& why) {
     if (!std::exchange(warned, true))
-      upper.warn(upper.user, ("memory could not be registered: " + why + ". Data goes in smaller fragments, slower").c_str());
+      upper.warn(upper.user,
+                 ("memory could not be registered: " + why + ". Data goes in smaller fragments, slower").c_str());
   });
 }
 
@@ -124,14 +124,22 @@ extern "C" {
 
 const char* bufenlarge_status_name(bufenlarge_status_t status) {
   switch (status) {
-    case BUFENLARGE_OK: return "BUFENLARGE_OK";
-    case BUFENLARGE_ERR_OPTION: return "BUFENLARGE_ERR_OPTION";
-    case BUFENLARGE_ERR_FABRIC: return "BUFENLARGE_ERR_FABRIC";
-    case BUFENLARGE_ERR_MEMORY: return "BUFENLARGE_ERR_MEMORY";
-    case BUFENLARGE_ERR_PEER: return "BUFENLARGE_ERR_PEER";
-    case BUFENLARGE_ERR_PROTOCOL: return "BUFENLARGE_ERR_PROTOCOL";
-    case BUFENLARGE_ERR_TIMEOUT: return "BUFENLARGE_ERR_TIMEOUT";
-    case BUFENLARGE_ERR_ARGUMENT: return "BUFENLARGE_ERR_ARGUMENT";
+    case BUFENLARGE_OK:
+      return "BUFENLARGE_OK";
+    case BUFENLARGE_ERR_OPTION:
+      return "BUFENLARGE_ERR_OPTION";
+    case BUFENLARGE_ERR_FABRIC:
+      return "BUFENLARGE_ERR_FABRIC";
+    case BUFENLARGE_ERR_MEMORY:
+      return "BUFENLARGE_ERR_MEMORY";
+    case BUFENLARGE_ERR_PEER:
+      return "BUFENLARGE_ERR_PEER";
+    case BUFENLARGE_ERR_PROTOCOL:
+      return "BUFENLARGE_ERR_PROTOCOL";
+    case BUFENLARGE_ERR_TIMEOUT:
+      return "BUFENLARGE_ERR_TIMEOUT";
+    case BUFENLARGE_ERR_ARGUMENT:
+      return "BUFENLARGE_ERR_ARGUMENT";
   }
   return "unknown bufenlarge_status_t";
 }
@@ -154,8 +162,8 @@ bufenlarge_options_t* bufenlarge_options_create(void) {
 
 void bufenlarge_options_destroy(bufenlarge_options_t* options) { delete options; }
 
-bufenlarge_status_t bufenlarge_options_set(bufenlarge_options_t* options, const char* name,
-                                           const char* value, char* message, size_t message_bytes) {
+bufenlarge_status_t bufenlarge_options_set(bufenlarge_options_t* options, const char* name, const char* value,
+                                           char* message, size_t message_bytes) {
   try {
     const std::string why = options->knobs.set(name, value == nullptr ? "" : value);
     tell(message, message_bytes, why);
@@ -166,8 +174,7 @@ bufenlarge_status_t bufenlarge_options_set(bufenlarge_options_t* options, const 
   }
 }
 
-bufenlarge_status_t bufenlarge_options_check(const bufenlarge_options_t* options, char* message,
-                                             size_t message_bytes) {
+bufenlarge_status_t bufenlarge_options_check(const bufenlarge_options_t* options, char* message, size_t message_bytes) {
   try {
     bufenlarge::Knobs copy = options->knobs;
     const std::string why = copy.resolve();
@@ -179,15 +186,13 @@ bufenlarge_status_t bufenlarge_options_check(const bufenlarge_options_t* options
   }
 }
 
-bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* config,
-                                            bufenlarge_context_t** context_p, char* message,
-                                            size_t message_bytes) {
+bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* config, bufenlarge_context_t** context_p,
+                                            char* message, size_t message_bytes) {
   *context_p = nullptr;
   try {
     bufenlarge::Knobs knobs = config->options != nullptr ? config->options->knobs : bufenlarge::Knobs();
     std::string why = knobs.resolve();
-    if (!why.empty() || config->deliver == nullptr || config->failed == nullptr ||
-        config->rank >= config->size) {
+    if (!why.empty() || config->deliver == nullptr || config->failed == nullptr || config->rank >= config->size) {
       tell(message, message_bytes, why.empty() ? "rank, size or a callback is missing" : why);
       return why.empty() ? BUFENLARGE_ERR_ARGUMENT : BUFENLARGE_ERR_OPTION;
     }
@@ -216,7 +221,7 @@ void bufenlarge_context_address(const bufenlarge_context_t* context, void* addre
 }
 
 bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* context, const void* addresses,
-                                                 size_t count) {
+                                                     size_t count) {
   if (count != context->upper.size) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const std::span all(static_cast<const std::byte*>(addresses), count * BUFENLARGE_ADDRESS_BYTES);

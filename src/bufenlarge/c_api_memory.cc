@@ -87,8 +87,8 @@ bufenlarge_status_t bufenlarge_channel_write(bufenlarge_channel_t* handle, const
   if (context_of(target).upper.write_done == nullptr || target.is_loopback || !writable || bytes == 0)
     return BUFENLARGE_ERR_ARGUMENT;
   try {
-    const Status status = channel_of(target).write(
-        {static_cast<const std::byte*>(data), cookie, to->address + offset, bytes, to->key});
+    const Status status =
+        channel_of(target).write({static_cast<const std::byte*>(data), cookie, to->address + offset, bytes, to->key});
     return status == Status::kAgain ? BUFENLARGE_ERR_MEMORY : translate(status);
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;

@@ -7,8 +7,8 @@
 
 namespace {
 
-void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::DirectionCounters& from,
-                    std::uint8_t phase, const bufenlarge::PhaseTable& phases, bool connected) {
+void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::DirectionCounters& from, std::uint8_t phase,
+                    const bufenlarge::PhaseTable& phases, bool connected) {
   to.phase = phase;
   to.slot_bytes = connected ? phases.at(phase).slot_bytes : 0;
   to.slots = connected ? phases.at(phase).slots : 0;
@@ -64,7 +64,8 @@ int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32
   stats_p->connected = channel->connected() ? 1 : 0;
   const bool connected = channel->connected();
   copy_direction(stats_p->send, channel->send_ring().counters(), channel->send_ring().phase(), phases, connected);
-  copy_direction(stats_p->receive, channel->receive_ring().counters(), channel->receive_ring().phase(), phases, connected);
+  copy_direction(stats_p->receive, channel->receive_ring().counters(), channel->receive_ring().phase(), phases,
+                 connected);
   stats_p->send.requests_repeated = channel->enlargement().sender().repeats();
   stats_p->send.acks_rejected = channel->enlargement().sender().rejected();
   stats_p->registered_bytes = channel->ring_bytes().now;

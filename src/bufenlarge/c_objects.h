@@ -27,12 +27,18 @@ static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
 [[nodiscard]] inline bufenlarge_status_t translate(Status status) {
   switch (status) {
     case Status::kOk:
-    case Status::kAgain: return BUFENLARGE_OK;  // back-pressure is a normal response
-    case Status::kFabricError: return BUFENLARGE_ERR_FABRIC;
-    case Status::kMemoryError: return BUFENLARGE_ERR_MEMORY;
-    case Status::kPeerFailed: return BUFENLARGE_ERR_PEER;
-    case Status::kProtocolError: return BUFENLARGE_ERR_PROTOCOL;
-    case Status::kTimedOut: return BUFENLARGE_ERR_TIMEOUT;
+    case Status::kAgain:
+      return BUFENLARGE_OK;  // back-pressure is a normal response
+    case Status::kFabricError:
+      return BUFENLARGE_ERR_FABRIC;
+    case Status::kMemoryError:
+      return BUFENLARGE_ERR_MEMORY;
+    case Status::kPeerFailed:
+      return BUFENLARGE_ERR_PEER;
+    case Status::kProtocolError:
+      return BUFENLARGE_ERR_PROTOCOL;
+    case Status::kTimedOut:
+      return BUFENLARGE_ERR_TIMEOUT;
   }
   return BUFENLARGE_ERR_ARGUMENT;
 }
@@ -75,7 +81,7 @@ struct bufenlarge_context {
   bufenlarge::Log log;
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
-  const std::optional<std::uint64_t> window_memory;  // as set
+  const std::optional<std::uint64_t> window_memory;     // as set
   const bufenlarge_limits_t limits;
   bool warned = false;
   std::string provider, protocol, interface_name, address;

@@ -16,8 +16,8 @@ class Log final : public LogSink {
  public:
   explicit Log(std::uint32_t rank) : rank_(rank) {}
 
-  // Appends to the file `prefix`.RANK from now on, in place of standard error. Returns what is wrong, with the file's name;
-  // empty when nothing is.
+  // Appends to the file `prefix`.RANK from now on, in place of standard error. Returns what is wrong, with the file's
+  // name; empty when nothing is.
   [[nodiscard]] std::string open(const std::string& prefix);
 
   // "2026-11-22 14:28:01.000123 rank 0 peer 1: TEXT". The line is in the file when the call returns.

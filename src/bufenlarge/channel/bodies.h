@@ -2,7 +2,8 @@
 // The bodies of all templates of this folder. A file that instantiates them for a port includes this, and ends with
 // BUFENLARGE_INSTANTIATE_CHANNELS(port). Everything that only uses them includes "channel/context.h".
 //
-// They stand in one translation unit, so that the compiler inlines the parts of a channel into its send() and receive().
+// They stand in one translation unit, so that the compiler inlines the parts of a channel into its send() and
+// receive().
 #pragma once
 
 #include "channel/channel.cc"

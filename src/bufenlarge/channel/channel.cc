@@ -40,8 +40,10 @@ Channel<PortT>::~Channel() {
 template <class PortT>
 Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_t& sent, bool corked) {
   sent = 0;
-  if (!send_ring_.open()) [[unlikely]] return not_open();
-  if (!more && !corked && send_ring_.send_single_slot(vector, sent)) [[likely]] return Status::kOk;
+  if (!send_ring_.open()) [[unlikely]]
+    return not_open();
+  if (!more && !corked && send_ring_.send_single_slot(vector, sent)) [[likely]]
+    return Status::kOk;
   const ChannelSettings& settings = core().settings;
   const VectorPlan plan =
       plan_vector(vector, settings.phases, send_ring_.phase(), enlargement_.limit(), settings.vector_mode);
@@ -54,7 +56,8 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
     send_ring_.flush();
   else if (!send_ring_.all_posted())
     link_.want_service();
-  if (failed()) [[unlikely]] return failure();
+  if (failed()) [[unlikely]]
+    return failure();
   return sent != 0 ? Status::kOk : Status::kAgain;
 }
 
@@ -230,9 +233,9 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
 
 template <class PortT>
 bool Channel<PortT>::idle() const {
-  return !connected() || (send_ring_.all_posted() && send_ring_.all_complete() && !connection_.hello_due() &&
-                          !enlargement_.words_due() && !receive_ring_.grant_due() &&
-                          (!rendezvous_ || rendezvous_->idle()));
+  return !connected() ||
+         (send_ring_.all_posted() && send_ring_.all_complete() && !connection_.hello_due() &&
+          !enlargement_.words_due() && !receive_ring_.grant_due() && (!rendezvous_ || rendezvous_->idle()));
 }
 
 // What the peer wrote before it went lies in the ring: an established connection ends only when that has been read.

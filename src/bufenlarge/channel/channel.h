@@ -10,8 +10,8 @@
 //
 // A channel belongs to its context, and only the context's owner calls it. Bodies are in channel.cc.
 //
-// Memory. Rings and control block are there from the first attempt to connect until the channel has failed or the context
-// closes. PeerLink::fail() only marks the channel; service() releases its memory in the next round.
+// Memory. Rings and control block are there from the first attempt to connect until the channel has failed or the
+// context closes. PeerLink::fail() only marks the channel; service() releases its memory in the next round.
 #pragma once
 
 #include <sys/uio.h>
@@ -50,12 +50,12 @@ class Channel : public SendTarget {
   Channel& operator=(const Channel&) = delete;
 
   // ---- orders of the upper layer; bufenlarge.h has the contracts
-  // Takes a leading part of the message's rest; `sent` in bytes. kAgain when nothing went. Corked, what it takes may stay
-  // until post_staged(), so that slots of several messages go in one write.
+  // Takes a leading part of the message's rest; `sent` in bytes. kAgain when nothing went. Corked, what it takes may
+  // stay until post_staged(), so that slots of several messages go in one write.
   [[nodiscard]] Status send(std::span<const iovec> vector, bool more, std::size_t& sent, bool corked = false);
   void post_staged();
-  // A message of one slot (element_bytes_max), which the peer delivers when everything written before it is placed. It is
-  // taken whole or not at all.
+  // A message of one slot (element_bytes_max), which the peer delivers when everything written before it is placed. It
+  // is taken whole or not at all.
   [[nodiscard]] Status send_fenced(std::span<const iovec> vector, std::size_t& sent);
   [[nodiscard]] Status advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& source);
   [[nodiscard]] Status read(const ReadOrder& order);

@@ -26,7 +26,8 @@ class Connection {
   // `address`: endpoint address of a peer of the own job; it stays where it is.
   Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring, const void* address);
   // To a peer of another job, which stays where it is, too.
-  Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring, const OtherJobPeer& peer);
+  Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring,
+             const OtherJobPeer& peer);
 
   // The upper layer has something to send.
   void want();
@@ -49,7 +50,8 @@ class Connection {
   void on_request(typename Port::Request& request, const Hello& hello);
   // The first slot of the active side arrived.
   void on_slot() {
-    if (connect_.state() == Connect::State::kSilent) [[unlikely]] on_first_slot();
+    if (connect_.state() == Connect::State::kSilent) [[unlikely]]
+      on_first_slot();
   }
 
   // Stages the Hello slot if it is due and has room.
@@ -75,9 +77,9 @@ class Connection {
   SendRing<Port>& send_ring_;
   ReceiveRing<Port>& receive_ring_;
   Connect connect_;
-  const void* address_;                     // of a peer of the own job
+  const void* address_;                      // of a peer of the own job
   const OtherJobPeer* other_job_ = nullptr;  // else
-  bool attempt_counted_ = false;            // in Core::attempts_out
+  bool attempt_counted_ = false;             // in Core::attempts_out
   bool hello_due_ = false;
   bool time_listed_ = false;
 };

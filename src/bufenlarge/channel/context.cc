@@ -51,8 +51,10 @@ unsigned Context<PortT>::progress() {
   }
   if (++round_ % kEventRounds == 0 || core_.attempts_out != 0) moved += core_.port.poll_events(*this);
   if (!core_.notified.empty()) moved += serve_notified();
-  if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]] serve_lists();
-  if (!loopback_.idle()) [[unlikely]] moved += loopback_.progress();
+  if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]]
+    serve_lists();
+  if (!loopback_.idle()) [[unlikely]]
+    moved += loopback_.progress();
   return moved;
 }
 
@@ -116,8 +118,8 @@ void Context<PortT>::on_request(typename Port::Request& request, std::span<const
   refuse(request, verdict, data);
 }
 
-// An unauthorized caller is told nothing. The channel of a process of the job that cannot be talked to fails, so that this
-// side's error names both values, too.
+// An unauthorized caller is told nothing. The channel of a process of the job that cannot be talked to fails, so that
+// this side's error names both values, too.
 template <class PortT>
 void Context<PortT>::refuse(typename Port::Request& request, const HelloVerdict& verdict,
                             std::span<const std::byte> data) {

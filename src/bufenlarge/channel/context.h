@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // All channels of one process, and one round of progress over them.
 //
-// A round costs two words per connected channel, to see that nothing arrived, and what the lists of pending, notified and
-// timed channels ask for. On a provider that places data only inside of its poll, the port is polled first. Elsewhere
-// slots come first: a completion that is read a round later costs nobody anything, a message does.
+// A round costs two words per connected channel, to see that nothing arrived, and what the lists of pending, notified
+// and timed channels ask for. On a provider that places data only inside of its poll, the port is polled first.
+// Elsewhere slots come first: a completion that is read a round later costs nobody anything, a message does.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ class Context {
 
   // The bound on registered window memory, in bytes; none before.
   void set_window_bytes_max(std::uint64_t bytes) { windows_.set_bytes_max(bytes); }
-  // Lets all peers read this memory, and write it where the fabric can tell of that, until deregister_window(). False when
-  // the registration is refused, or beyond the bound.
+  // Lets all peers read this memory, and write it where the fabric can tell of that, until deregister_window(). False
+  // when the registration is refused, or beyond the bound.
   [[nodiscard]] bool register_window(void* memory, std::size_t bytes, Window& window) {
     return windows_.add(core_, memory, bytes, window);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Control blocks of all channels, taken from regions of one page: a region for each 256 bytes would
-// pin a page each.
+// Control blocks of all channels, taken from regions of one page: a region of its own for each block of 256 bytes would
+// pin a page.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class ControlSlab {
 
   explicit ControlSlab(Port& port) : port_(port) {}
 
-  // A zeroed block; block == nullptr when no memory could be registered.
+  // Returns a zeroed block; block == nullptr when no memory could be registered.
   Handle take() {
     if (free_.empty() && !grow()) return {};
     Handle handle = free_.back();

@@ -9,10 +9,10 @@
 
 #include "channel/control_slab.h"
 #include "channel/log_sink.h"
-#include "channel/source_table.h"
 #include "channel/poll_set.h"
 #include "channel/read_table.h"
 #include "channel/settings.h"
+#include "channel/source_table.h"
 #include "channel/work_list.h"
 #include "log_level.h"
 #include "protocol/handshake.h"
@@ -55,8 +55,8 @@ struct Core {
   using Port = PortT;
   using Channel = bufenlarge::Channel<Port>;
 
-  Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in,
-       std::uint32_t rank_in, const UpperLayer& upper_in)
+  Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in, std::uint32_t rank_in,
+       const UpperLayer& upper_in)
       : port(port_in),
         settings(settings_in),
         expected(expected_in),
@@ -78,10 +78,10 @@ struct Core {
   ReadTable<RendezvousReader<Port>, PendingRead<Port>> reads;
   RendezvousCounters rendezvous;
   PollSet<Channel> rings;
-  WorkList<Channel> pending;       // something could not be done at once
-  WorkList<Channel> notified;      // notified writes are to be received
-  WorkList<Channel> timed;         // the connection waits for a time or for a free attempt
-  LogSink* log = nullptr;          // with log_level above kOff
+  WorkList<Channel> pending;   // something could not be done at once
+  WorkList<Channel> notified;  // notified writes are to be received
+  WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
+  LogSink* log = nullptr;      // with log_level above kOff
   LogLevel log_level = LogLevel::kOff;
   bool port_drained = true;        // the last poll found the completion queues empty, and nothing was lost since
   std::uint32_t attempts_out = 0;  // connection attempts under way

@@ -29,8 +29,8 @@ class DataWriter {
 
   // No more data may be posted until some is complete.
   [[nodiscard]] bool full() const { return held_bytes_ == 0 && signaled_ == kDataWritesMax; }
-  // The use of a write that ends nothing. The port may hold small ranges that follow each other; larger ones are writes of
-  // their own. `more_follows`: the caller posts the next write at once.
+  // The use of a write that ends nothing. The port may hold small ranges that follow each other; larger ones are writes
+  // of their own. `more_follows`: the caller posts the next write at once.
   [[nodiscard]] WriteUse use_of(std::uint32_t bytes, bool more_follows) const {
     return more_follows && held_bytes_ + bytes <= kDataWriteBytesMax / 2 ? WriteUse::kMoreData : WriteUse::kData;
   }
@@ -60,8 +60,8 @@ class DataWriter {
   void note(SourceRef<Port> source, WriteResult result, std::size_t bytes);
 
   PeerLink<Port>& link_;
-  std::deque<Posted> posted_;  // oldest first
-  std::size_t signaled_ = 0;   // of these
+  std::deque<Posted> posted_;   // oldest first
+  std::size_t signaled_ = 0;    // of these
   std::size_t held_bytes_ = 0;  // by the port
 };
 

@@ -107,9 +107,9 @@ void Enlargement<PortT>::exchange_send_ring(std::uint64_t now_us) {
   send_ring_.resume();
 }
 
-// Memory for as many slots as the peer's ring has, of the largest phase that can be had: slots that are smaller than the
-// peer's end where the peer's end (docs/wire-protocol.md, section 4.1). Returns its phase; nothing when not even the
-// smallest can be had now.
+// Memory for as many slots as the peer's ring has, of the largest phase that can be had: slots that are smaller than
+// the peer's end where the peer's end (docs/wire-protocol.md, section 4.1). Returns its phase; nothing when not even
+// the smallest can be had now.
 template <class PortT>
 std::optional<std::uint8_t> Enlargement<PortT>::provision_send_ring(const EnlargeAck& ack) {
   for (int phase = ack.phase; phase >= 0; --phase) {
@@ -160,7 +160,8 @@ void Enlargement<PortT>::acknowledge(AckStatus status) {
   ack.phase = receive_ring_.phase();
   ack.status = static_cast<std::uint8_t>(status);
   ack.epoch = receive_ring_.epoch();
-  link_.trace("receive ring: phase ", ack.phase, ", ", ack.slots, " slots of ", ack.slot_bytes, " bytes, epoch ", ack.epoch);
+  link_.trace("receive ring: phase ", ack.phase, ", ", ack.slots, " slots of ", ack.slot_bytes, " bytes, epoch ",
+              ack.epoch);
   receiver_.swapped(seal_ack(ack, receiver_.request().number));
   post_acknowledgement();
   if (!link_.failed()) link_.want_service();  // for the acknowledgement, and for repeat words until it is confirmed

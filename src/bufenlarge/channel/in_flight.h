@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Slot writes whose completion is still to come, oldest first. A write that was copied inline has no
-// completion of its own: it counts as complete with the last one posted before it.
+// Writes of slots whose completion is still to come, oldest first. A write that the port copied has no completion of
+// its own: it is complete with the last one posted before it.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes of this side into window memory of the peer (docs/wire-protocol.md, section 11), in the order in which they were
-// ordered. Only a message with a fence after them (Channel::send_fenced) tells the peer that they are placed.
+// Writes of this side into window memory of the peer (docs/wire-protocol.md, section 11), in the order in which they
+// were ordered. Only a message with a fence after them (Channel::send_fenced) tells the peer that they are placed.
 //
 // Who may call it: Channel, with the orders of the upper layer; Rendezvous, with completions and the loss.
 #pragma once

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Peers that are of other jobs. Each is known by its job_id, which stands for its job, and its rank there. One that
-// this side wants to talk to is known by name, with an address and its job's key; one that has called is
-// known by its Hello alone until its name comes.
+// Peers of other jobs, by job id and rank. A peer that the upper layer has named has an address and its job's key; a
+// peer that has connected by itself is known by its Hello alone until it is named.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +16,21 @@ struct OtherJobPeer {
   std::uint32_t job_id = 0;
   std::uint32_t rank = 0;
   std::uint64_t job_key = 0;
-  std::vector<std::byte> address;  // empty: its name is not known
+  std::vector<std::byte> address;  // empty: the upper layer has not named it
 
   [[nodiscard]] bool named() const { return !address.empty(); }
 };
 
 class OtherJobPeers {
  public:
-  // The place of a peer among all other_job ones, from 0; it gets one when it is new.
+  // Returns the place of the peer among all of them, from 0; a new peer gets the next.
   [[nodiscard]] std::size_t place(std::uint32_t job_id, std::uint32_t rank) {
     const auto [known, is_new] = places_.try_emplace(std::uint64_t{job_id} << 32 | rank, peers_.size());
     if (is_new) peers_.push_back({job_id, rank, 0, {}});
     return known->second;
   }
 
-  // False when that peer is known by another name: two jobs have the same job_id by chance.
+  // Returns false when that peer has another name already: two jobs have the same job id by chance.
   [[nodiscard]] bool set_name(std::size_t place, std::uint64_t job_key, std::span<const std::byte> address) {
     OtherJobPeer& peer = peers_[place];
     if (peer.named()) return peer.job_key == job_key;

@@ -29,7 +29,8 @@ void PeerLink<PortT>::close() {
 template <class PortT>
 inline WriteResult PeerLink<PortT>::write(const RdmaWrite<Region>& write) {
   const WriteResult result = port_.write(endpoint_, write);
-  if (result == WriteResult::kFailed) [[unlikely]] lose("a write failed");
+  if (result == WriteResult::kFailed) [[unlikely]]
+    lose("a write failed");
   return result;
 }
 

@@ -78,8 +78,8 @@ class PeerLink final : private StateLog {
   [[nodiscard]] bool post_word(std::uint64_t offset, std::size_t bytes);
 
   // ---- failure
-  // The channel is of no more use. Tells the upper layer, once; service() releases the memory in the next round, so that
-  // no slot vanishes under a callback that reads it.
+  // The channel is of no more use. Tells the upper layer, once; service() releases the memory in the next round, so
+  // that no slot vanishes under a callback that reads it.
   void fail(Status status, std::string_view text);
   // The connection is lost. What the peer wrote before is in the ring: it is read first (Channel::service).
   void lose(std::string_view why);
@@ -96,14 +96,16 @@ class PeerLink final : private StateLog {
   // One line of the log at level `trace`, made of texts and numbers.
   template <class... Parts>
   void trace(const Parts&... parts) const {
-    if (core_.log_level == LogLevel::kTrace) [[unlikely]] write_line({text_of(parts)...});
+    if (core_.log_level == LogLevel::kTrace) [[unlikely]]
+      write_line({text_of(parts)...});
   }
 
   // Puts the channel on the pending list: service() has something to do.
   void want_service() { core_.pending.add(channel_, pending_listed_); }
 
   // ---- memory of the rings
-  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be registered.
+  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be
+  // registered.
   [[nodiscard]] bool provision(RingMemory<Region>& ring, const Phase& geometry);
   void drop(RingMemory<Region>& ring);
   [[nodiscard]] const RingBytes& ring_bytes() const { return ring_bytes_; }

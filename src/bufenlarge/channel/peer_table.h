@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All peers of one context by number: first the processes of the own job, by rank, then those of other jobs, in the order
-// in which they became known. The table owns their channels, which it makes on first use, and their addresses.
+// All peers of one context by number: first the processes of the own job, by rank, then those of other jobs, in the
+// order in which they became known. The table owns their channels, which it makes on first use, and their addresses.
 //
 // Who may call it: Context.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the next slot of every connected channel will be committed, packed so that a round over idle
-// channels touches two words each and none of the channels themselves.
+// The address and the expected value of the next commit word of every connected channel, packed: a round over idle
+// channels reads two words each, and none of the channels themselves.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,14 @@ class PollSet {
     std::uint64_t expected;
     Channel* channel;
 
-    [[nodiscard]] bool arrived() const {
-      return __atomic_load_n(commit, __ATOMIC_ACQUIRE) == expected;
-    }
+    [[nodiscard]] bool arrived() const { return __atomic_load_n(commit, __ATOMIC_ACQUIRE) == expected; }
   };
   static constexpr std::size_t kNone = SIZE_MAX;
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] const Entry& operator[](std::size_t index) const { return entries_[index]; }
 
-  // Returns the index, which the channel keeps.
+  // Adds a channel and returns its index, which the channel keeps.
   std::size_t add(Channel* channel) {
     static constexpr std::uint64_t kNever = 0;
     entries_.push_back({&kNever, 1, channel});
@@ -36,7 +34,7 @@ class PollSet {
     entries_[index].commit = commit;
     entries_[index].expected = expected;
   }
-  // Moves the last entry into the gap and tells its channel. Not while iterating.
+  // Moves the last entry into the gap and tells its channel the new index. Not to be called while iterating.
   void remove(std::size_t index) {
     entries_[index] = entries_.back();
     entries_.pop_back();

@@ -111,9 +111,8 @@ inline constexpr std::uint32_t kReadsPerLinkMax = 8;
 inline constexpr std::uint32_t kReadsPerPortMax = 64;
 
 template <class P>
-concept Port = requires(P port, typename P::Region region, typename P::Link link,
-                        typename P::Request& request, std::span<const std::byte> data,
-                        const void* address, void* user, std::size_t bytes,
+concept Port = requires(P port, typename P::Region region, typename P::Link link, typename P::Request& request,
+                        std::span<const std::byte> data, const void* address, void* user, std::size_t bytes,
                         const RdmaWrite<typename P::Region>& write, void* memory, MemoryUse memory_use) {
   { region.data() } -> std::same_as<std::byte*>;
   { region.bytes() } -> std::same_as<std::size_t>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The read requests of one context that are under way, by sequence. Their number is bounded, because the response to each
-// needs a posted receive on verbs, which all connections may share.
+// The read requests of one context that are under way, by sequence. Their number is bounded, because the response to
+// each needs a posted receive on verbs, which all connections may share.
 #pragma once
 
 #include <array>

@@ -24,7 +24,8 @@ template <class PortT>
 void ReceiveRing<PortT>::watch() {
   if (poll_index_ == kNotWatched) poll_index_ = link_.core().rings.add(&link_.channel());
   watch_next_slot();
-  if (notified()) link_.core().notified.add(link_.channel(), notified_listed_);  // some came before the connection's event
+  if (notified())
+    link_.core().notified.add(link_.channel(), notified_listed_);  // some came before the connection's event
 }
 
 template <class PortT>

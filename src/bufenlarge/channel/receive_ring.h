@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The receiving half of a channel: the ring the peer writes, which slot comes next, and the credit the peer is owed.
 //
-// Who may call it: Channel, which takes the slots; Enlargement to exchange the ring; Connection to start it. SendRing reads
-// and reports the consumer's position.
+// Who may call it: Channel, which takes the slots; Enlargement to exchange the ring; Connection to start it. SendRing
+// reads and reports the consumer's position.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ class ReceiveRing {
   explicit ReceiveRing(PeerLink<Port>& link) : link_(link) {}
 
   // ---- life
-  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be registered.
+  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be
+  // registered.
   [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
   void drop() { link_.drop(ring_); }
   void clear();

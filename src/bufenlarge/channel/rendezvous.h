@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a channel has for data that goes from user memory to user memory: the reader, the responder, the one-sided writer,
-// and the writer of data the last two share. Made when the channel first needs it.
+// What a channel has for data that goes from user memory to user memory: the reader, the responder, the one-sided
+// writer, and the writer of data the last two share. Made when the channel first needs it.
 //
 // Who may call it: Channel and Context.
 #pragma once

@@ -60,8 +60,8 @@ bool RendezvousReader<PortT>::choose_path(Read& read) {
 
 // ---- requests
 
-// While more than half of the requests there can be are under way none may go; then all others may. One request for each
-// read that ends would be one write for each; these share a write, and the peer still has some to respond to
+// While more than half of the requests there can be are under way none may go; then all others may. One request for
+// each read that ends would be one write for each; these share a write, and the peer still has some to respond to
 // (docs/decisions/0013-writes-on-tcp.md).
 template <class PortT>
 std::uint32_t RendezvousReader<PortT>::requests_due() const {
@@ -134,10 +134,11 @@ std::uint32_t RendezvousReader<PortT>::request_writes(typename Reads::iterator a
   return static_cast<std::uint32_t>(parts.bytes);
 }
 
-// Whether all of the read can share the request of the first one: the peer signals the end of both once, and on tcp their
-// data goes in fewer writes (docs/decisions/0013-writes-on-tcp.md).
+// Whether all of the read can share the request of the first one: the peer signals the end of both once, and on tcp
+// their data goes in fewer writes (docs/decisions/0013-writes-on-tcp.md).
 template <class PortT>
-bool RendezvousReader<PortT>::joins(Read& read, const Read& first, const ReadRequestParts& parts, std::size_t capacity) {
+bool RendezvousReader<PortT>::joins(Read& read, const Read& first, const ReadRequestParts& parts,
+                                    std::size_t capacity) {
   if (read.order.is_release() || read.order.last != first.order.last || parts.bytes >= kJoinedBytesMax ||
       read.order.bytes > kJoinedBytesMax - parts.bytes)
     return false;
@@ -147,7 +148,8 @@ bool RendezvousReader<PortT>::joins(Read& read, const Read& first, const ReadReq
 template <class PortT>
 std::uint32_t RendezvousReader<PortT>::request_through_ring(const Read& read, std::uint32_t sequence) {
   const ReadOrder& order = read.order;
-  const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(order.bytes - read.asked, kReadSegmentBytesMax));
+  const auto bytes =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(order.bytes - read.asked, kReadSegmentBytesMax));
   const bool last = order.last && read.asked + bytes == order.bytes;
   std::byte payload[sizeof(ReadRequest) + sizeof(ReadSource)];
   const ReadSource source{order.offset + read.asked, order.source, bytes};

@@ -2,8 +2,8 @@
 // The reading side of the rendezvous: what this side reads from the peer's sources (docs/wire-protocol.md, section 10).
 // The rules are in protocol/read_request.h.
 //
-// Who may call it: Channel, with the orders of the upper layer and the fragments that arrive; Context, with the end of a
-// request; Rendezvous, each round and at the loss.
+// Who may call it: Channel, with the orders of the upper layer and the fragments that arrive; Context, with the end of
+// a request; Rendezvous, each round and at the loss.
 #pragma once
 
 #include <sys/uio.h>
@@ -31,10 +31,10 @@ inline constexpr std::uint32_t kJoinedBytesMax = 512 * 1024;
 struct ReadOrder {
   std::span<const iovec> to;  // empty: the fragment callback gets the data
   void* cookie = nullptr;
-  std::uint64_t offset = 0;   // within the source
+  std::uint64_t offset = 0;  // within the source
   std::uint64_t bytes = 0;
-  std::uint32_t source = 0;   // handle
-  bool last = false;          // the response releases the source
+  std::uint32_t source = 0;  // handle
+  bool last = false;         // the response releases the source
 
   static ReadOrder release(std::uint32_t source) { return {{}, nullptr, 0, 0, source, true}; }
   [[nodiscard]] bool is_release() const { return bytes == 0; }
@@ -52,10 +52,10 @@ struct PendingRead {
 
   ReadOrder order;
   UserMemory<PortT> memory;
-  std::optional<ReadPlan> plan;    // with kDirect
-  PendingRead* joined = nullptr;   // the next read that the same request asks for
-  std::uint64_t asked = 0;         // bytes
-  std::uint32_t requests = 0;      // under way
+  std::optional<ReadPlan> plan;   // with kDirect
+  PendingRead* joined = nullptr;  // the next read that the same request asks for
+  std::uint64_t asked = 0;        // bytes
+  std::uint32_t requests = 0;     // under way
   DataPath path = DataPath::kUndecided;
 
   [[nodiscard]] bool done() const { return asked == order.bytes && requests == 0; }

@@ -101,8 +101,8 @@ bool RendezvousResponder<PortT>::register_sources(Response& response) {
   return true;
 }
 
-// One of the sources cannot be registered now. Two responses that hold some registrations and wait for more would wait for
-// each other, so this one gives its own back. True when nobody holds any then: the response goes through the ring.
+// One of the sources cannot be registered now. Two responses that hold some registrations and wait for more would wait
+// for each other, so this one gives its own back. True when nobody holds any then: the response goes through the ring.
 template <class PortT>
 bool RendezvousResponder<PortT>::give_back_sources(Response& response) {
   auto& core = link_.core();

@@ -18,9 +18,7 @@ class RingMemory {
       : region_(std::move(region)), stride_(phase.stride()), capacity_(phase.capacity()) {}
 
   explicit operator bool() const { return region_.bytes() != 0; }
-  [[nodiscard]] std::byte* slot(std::uint32_t index) const {
-    return region_.data() + std::size_t{index} * stride_;
-  }
+  [[nodiscard]] std::byte* slot(std::uint32_t index) const { return region_.data() + std::size_t{index} * stride_; }
   [[nodiscard]] std::uint32_t stride() const { return stride_; }
   [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
   [[nodiscard]] const Region& region() const { return region_; }

@@ -9,9 +9,9 @@
 
 namespace bufenlarge {
 
-// Slots that follow each other in the ring go out as one write when the unused bytes between them cost less than another
-// write would: on tcp a write costs about as much as copying a few kilobytes
-// (docs/decisions/0006-neighbouring-slots-in-one-write.md).
+// Slots that follow each other in the ring go out as one write when the unused bytes between them cost less than
+// another write would: on tcp a write costs about as much as copying a few kilobytes (docs/decisions/0006-neighbouring-
+// slots-in-one-write.md).
 inline constexpr std::uint32_t kGapBytesMax = 4096;
 // A write is no longer than this, half of a large ring at the defaults, so that the receiver starts reading while the
 // sender fills the rest.
@@ -47,8 +47,8 @@ template <class PortT>
 inline bool SendRing<PortT>::send_single_slot(std::span<const iovec> vector, std::size_t& sent) {
   std::size_t bytes = 0;
   for (const iovec& element : vector) bytes += element.iov_len;
-  if (bytes == 0 || bytes > threshold_bytes_ || message_open_ || !producer_.all_posted() ||
-      in_flight_.full() || room() == 0)
+  if (bytes == 0 || bytes > threshold_bytes_ || message_open_ || !producer_.all_posted() || in_flight_.full() ||
+      room() == 0)
     return false;
   sent = bytes;
   const auto slot_bytes = static_cast<std::uint32_t>(bytes);
@@ -73,8 +73,8 @@ std::uint32_t SendRing<PortT>::room_by_grant() {
   return link_.failed() ? 0 : producer_.room();
 }
 
-// The first slot takes what full ones leave over: payload ends where the slot does, so the slots of one write then have no
-// unused bytes between them.
+// The first slot takes what full ones leave over: payload ends where the slot does, so the slots of one write then have
+// no unused bytes between them.
 template <class PortT>
 void SendRing<PortT>::stage(std::span<const iovec> elements, bool ends, std::size_t& sent) {
   std::size_t left = 0;
@@ -120,8 +120,12 @@ void SendRing<PortT>::restore_notify(std::uint64_t before, bool sent) {
 
 template <class PortT>
 inline void SendRing<PortT>::stage_slot(SlotKind kind, std::uint32_t bytes, std::uint8_t marks) {
-  const SlotFill fill{producer_.stage_commit(), bytes, static_cast<std::uint32_t>(consumer_.consumed()),
-                      epoch_,           kind,  marks,
+  const SlotFill fill{producer_.stage_commit(),
+                      bytes,
+                      static_cast<std::uint32_t>(consumer_.consumed()),
+                      epoch_,
+                      kind,
+                      marks,
                       target_.wants_checks && (!target_.wants_notifications || bytes <= kCheckedBytesMax)};
   seal_slot(ring_.slot(producer_.stage_index()), ring_.stride(), fill);
   producer_.stage_one();
@@ -181,11 +185,12 @@ bool SendRing<PortT>::needs_notification(std::uint32_t first, std::uint32_t coun
   return large;
 }
 
-// The receiver counts one notification less when it reads the marked slot, whose check does not hold any more. A run that
-// could not be posted before may be longer now, so the marks before its last slot are taken back.
+// The receiver counts one notification less when it reads the marked slot, whose check does not hold any more. A run
+// that could not be posted before may be longer now, so the marks before its last slot are taken back.
 template <class PortT>
 void SendRing<PortT>::mark_notified(std::uint32_t first, std::uint32_t count) {
-  for (std::uint32_t i = 0; i + 1 < count; ++i) trailer_of(ring_.slot(first + i), ring_.stride())->marks &= kMarksOfMessage;
+  for (std::uint32_t i = 0; i + 1 < count; ++i)
+    trailer_of(ring_.slot(first + i), ring_.stride())->marks &= kMarksOfMessage;
   SlotTrailer* last = trailer_of(ring_.slot(first + count - 1), ring_.stride());
   last->marks |= kMarkNotified;
   last->check = 0;
@@ -210,7 +215,8 @@ inline bool SendRing<PortT>::write_run(std::uint32_t first, std::uint32_t begin,
   const bool last = producer_.staged() - producer_.posted() == count;
   const WriteUse use = notified ? WriteUse::kNotifiedSlots : last ? WriteUse::kSlots : WriteUse::kMoreSlots;
   const std::uint64_t to = target_.address + std::uint64_t{first} * target_.stride + begin;
-  switch (link_.write({ring_.region(), ring_.slot(first) + begin, std::size_t{count} * stride - begin, to, target_.key, use})) {
+  switch (link_.write(
+      {ring_.region(), ring_.slot(first) + begin, std::size_t{count} * stride - begin, to, target_.key, use})) {
     case WriteResult::kCopied:
       producer_.post(count);
       if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The sending half of a channel: the staging ring, which slots of it are filled and which are written, and the peer's ring
-// they go to.
+// The sending half of a channel: the staging ring, which slots of it are filled and which are written, and the peer's
+// ring they go to.
 //
-// Who may call it: Channel for messages, Enlargement to stage its request and to exchange the ring, RendezvousReader and
-// RendezvousResponder to stage requests and fragments, Connection to start it. Slots go out in the order of staging.
+// Who may call it: Channel for messages, Enlargement to stage its request and to exchange the ring, RendezvousReader
+// and RendezvousResponder to stage requests and fragments, Connection to start it. Slots go out in the order of
+// staging.
 #pragma once
 
 #include <sys/uio.h>
@@ -32,7 +33,8 @@ class SendRing {
       : link_(link), consumer_(consumer), threshold_bytes_(geometry().threshold_bytes) {}
 
   // ---- life
-  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be registered.
+  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be
+  // registered.
   [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
   void drop() { link_.drop(ring_); }
   // Begins with an empty ring: `base` is the position of slot 0.

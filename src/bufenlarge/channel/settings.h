@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the knobs come to for channels. Fixed while a context is open.
+// The settings of channels, made from the knobs. They do not change while a context is open.
 #pragma once
 
 #include <cstdint>

@@ -18,14 +18,14 @@ inline constexpr std::uint32_t kAnyPeer = ~std::uint32_t{0};
 
 template <class Port>
 struct Source {
-  UserMemory<Port> memory;     // registered when a peer first asks for it
-  void* cookie = nullptr;      // the upper layer's
+  UserMemory<Port> memory;  // registered when a peer first asks for it
+  void* cookie = nullptr;   // the upper layer's
   std::uint32_t handle = 0;
-  std::uint32_t peer = 0;      // who may read it; kAnyPeer: window memory, which no peer releases
-  std::uint32_t uses = 0;      // SourceRefs: responses that are not ended, and writes that are not complete
-  std::uint32_t writes = 0;    // of these, the writes
-  bool released = false;       // the peer will not ask for it again
-  bool through_ring = false;   // it could not be registered
+  std::uint32_t peer = 0;     // who may read it; kAnyPeer: window memory, which no peer releases
+  std::uint32_t uses = 0;     // SourceRefs: responses that are not ended, and writes that are not complete
+  std::uint32_t writes = 0;   // of these, the writes
+  bool released = false;      // the peer will not ask for it again
+  bool through_ring = false;  // it could not be registered
 
   [[nodiscard]] bool is_window() const { return peer == kAnyPeer; }
   [[nodiscard]] bool done() const { return released && uses == 0; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory of the user, registered for as long as one transfer needs it: segments in order, which together
-// are one range of bytes. Neighbours within a page share a registration.
+// Memory of the user, registered for as long as one transfer needs it: segments that together are one range of bytes.
+// Segments that lie less than a page apart share a registration.
 #pragma once
 
 #include <sys/uio.h>
@@ -13,16 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include "channel/user_registrations.h"
 #include "channel/port.h"
+#include "channel/user_registrations.h"
 #include "protocol/read_request.h"
 
 namespace bufenlarge {
 
 enum class RegisterResult : std::uint8_t {
   kDone,
-  kWait,     // others have to give some back first
-  kRefused,  // or not worth it
+  kWait,     // other transfers have to give some back first
+  kRefused,  // by the device, or it would not pay
 };
 
 template <class Port>
@@ -30,11 +30,11 @@ class UserMemory {
  public:
   using Region = typename Port::Region;
 
-  // More separate regions than this are not worth their registrations.
+  // More separate regions than this do not pay.
   static constexpr std::size_t kRegionsMax = 64;
 
   UserMemory() = default;
-  // Takes note of the segments; nothing is registered. Empty ones are left out.
+  // Takes note of the segments that are not empty; registers nothing.
   explicit UserMemory(std::span<const iovec> segments) {
     for (const iovec& one : segments) {
       if (one.iov_len == 0) continue;
@@ -56,26 +56,26 @@ class UserMemory {
   }
   [[nodiscard]] bool registered() const { return !regions_.empty(); }
 
-  // All of it or nothing. `pinned` stays until it is unregistered.
-  [[nodiscard]] RegisterResult register_all(Port& port, MemoryUse use, UserRegistrations<Port>& pinned) {
+  // Registers all of it or nothing. `registrations` outlives the registration.
+  [[nodiscard]] RegisterResult register_all(Port& port, MemoryUse use, UserRegistrations<Port>& registrations) {
     const std::vector<Run> runs = find_runs();
     if (runs.size() > kRegionsMax) return RegisterResult::kRefused;
     std::uint64_t more = 0;
-    for (const Run& run : runs) more += pinned.holds(run.begin, run.bytes()) ? 0 : run.bytes();
-    if (pinned.full(more)) return RegisterResult::kWait;
-    pinned_ = &pinned;
+    for (const Run& run : runs) more += registrations.holds(run.begin, run.bytes()) ? 0 : run.bytes();
+    if (registrations.full(more)) return RegisterResult::kWait;
+    registrations_ = &registrations;
     for (const Run& run : runs) {
-      const auto held = pinned.hold(port, run.begin, run.bytes(), use);
+      const auto held = registrations.hold(port, run.begin, run.bytes(), use);
       if (!held) {
         unregister();
-        return pinned.bytes() != 0 ? RegisterResult::kWait : RegisterResult::kRefused;
+        return registrations.bytes() != 0 ? RegisterResult::kWait : RegisterResult::kRefused;
       }
       regions_.push_back(*held);
     }
     return RegisterResult::kDone;
   }
   void unregister() {
-    for (const Handle held : regions_) pinned_->release(held);
+    for (const Handle held : regions_) registrations_->release(held);
     regions_.clear();
   }
 
@@ -84,7 +84,7 @@ class UserMemory {
     std::size_t bytes;     // to the end of its segment
     const Region* region;  // nullptr when nothing is registered
   };
-  // `offset` is less than bytes().
+  // Where the byte at `offset`, which is less than bytes(), lies.
   [[nodiscard]] Place find(std::uint64_t offset) const {
     const auto after = std::ranges::upper_bound(segments_, offset, {}, &Segment::offset);
     const Segment& segment = *std::prev(after);
@@ -112,15 +112,15 @@ class UserMemory {
     }
   }
 
-  // As the peer's writes name it; registered.
+  // The segments as the peer's writes name them; only while registered.
   [[nodiscard]] std::vector<ReadDestination> destinations() const {
     std::vector<ReadDestination> to;
     for (const Segment& segment : segments_) {
       const Region& region = region_of(segment);
       const std::uint64_t address = region.remote_address() + static_cast<std::uint64_t>(segment.at - region.data());
       for (std::size_t done = 0; done < segment.bytes;) {
-        const auto bytes = static_cast<std::uint32_t>(
-            std::min<std::size_t>(segment.bytes - done, kReadSegmentBytesMax));
+        const auto bytes =
+            static_cast<std::uint32_t>(std::min<std::size_t>(segment.bytes - done, kReadSegmentBytesMax));
         to.push_back({address + done, region.remote_key(), bytes});
         done += bytes;
       }
@@ -135,14 +135,14 @@ class UserMemory {
     std::swap(segments_, other.segments_);
     std::swap(regions_, other.regions_);
     std::swap(bytes_, other.bytes_);
-    std::swap(pinned_, other.pinned_);
+    std::swap(registrations_, other.registrations_);
   }
 
   struct Segment {
     std::byte* at;
     std::uint64_t offset;  // within the whole
     std::size_t bytes;
-    std::size_t region;    // its registration's index
+    std::size_t region;  // its registration's index
   };
   struct Run {
     std::byte* begin;
@@ -150,7 +150,9 @@ class UserMemory {
     [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
   };
 
-  [[nodiscard]] const Region& region_of(const Segment& segment) const { return regions_[segment.region]->second.region; }
+  [[nodiscard]] const Region& region_of(const Segment& segment) const {
+    return regions_[segment.region]->second.region;
+  }
 
   std::vector<Run> find_runs() {
     constexpr std::ptrdiff_t kGapMax = 4096;
@@ -167,9 +169,9 @@ class UserMemory {
   }
 
   std::vector<Segment> segments_;
-  std::vector<Handle> regions_;           // held of *pinned_
+  std::vector<Handle> regions_;  // held of *registrations_
   std::uint64_t bytes_ = 0;
-  UserRegistrations<Port>* pinned_ = nullptr;  // where it was registered last
+  UserRegistrations<Port>* registrations_ = nullptr;  // where it was registered last
 };
 
 }  // namespace bufenlarge

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What is registered of the user's memory, of one side, sources or destinations, of all channels.
+// All current registrations of user memory used as sources (or as destinations), of all channels of a context.
 //
-// It is pinned on verbs, so it is bounded. The two sides have bounds of their own: sources wait for nobody but the own
-// device, so they always come free, and with them the peers' destinations.
+// On verbs a registration pins memory, so their bytes are bounded. Sources and destinations have bounds of their own:
+// sources wait for nobody but the own device, so they always come free, and with them the peers' destinations.
 //
-// Transfers of the same range that are under way at once share one registration: a buffer that is sent to several
-// peers, or in a window. It ends with the last of them, so it is as right as one for each: memory that a transfer is
-// still to read or write cannot have been given back (docs/decisions/0011-user-memory.md).
+// Transfers of the same range that are under way at once share one registration: a buffer that goes to several peers,
+// or goes again before it is complete. The registration ends with the last of them. So it is as safe as one for each:
+// nobody may free memory that a transfer is still to read or write (docs/decisions/0011-user-memory.md).
 #pragma once
 
 #include <cstddef>
@@ -36,11 +36,12 @@ class UserRegistrations {
   void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] bool beyond(std::uint64_t more) const { return more > bytes_max_ || bytes_ > bytes_max_ - more; }
-  // Whether so much more is to wait until some of it is given back.
+  // Whether a registration of so many bytes more has to wait until some are given back.
   [[nodiscard]] bool full(std::uint64_t more) const { return more != 0 && bytes_ != 0 && beyond(more); }
   [[nodiscard]] bool holds(std::byte* begin, std::size_t bytes) const { return live_.contains({begin, bytes}); }
 
-  // Nothing when the device refuses it. All of one object have the same use.
+  // Registers the range, or shares its registration. Nothing when the device refuses. All of one object have the same
+  // use.
   [[nodiscard]] std::optional<Handle> hold(Port& port, std::byte* begin, std::size_t bytes, MemoryUse use) {
     auto at = live_.find({begin, bytes});
     if (at == live_.end()) {
