@@ -83,7 +83,7 @@ BUFENLARGE_API const char *bufenlarge_version(void);
 BUFENLARGE_API size_t bufenlarge_knob_count(void);
 BUFENLARGE_API const char *bufenlarge_knob_name(size_t index);
 
-/* All knobs at their defaults; NULL only when memory is out. Destroy when the context is open. */
+/* All knobs at their defaults; NULL only when memory is exhausted. Destroy when the context is open. */
 BUFENLARGE_API bufenlarge_options_t *bufenlarge_options_create(void);
 BUFENLARGE_API void bufenlarge_options_destroy(bufenlarge_options_t *options);
 

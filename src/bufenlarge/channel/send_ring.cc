@@ -9,9 +9,9 @@
 
 namespace bufenlarge {
 
-// Slots that follow each other in the ring go out as one write when the unused bytes between them cost less than
-// another write would: on tcp a write costs about as much as copying a few kilobytes (docs/decisions/0006-neighbouring-
-// slots-in-one-write.md).
+// Slots that follow each other in the ring go out as one write when the unused bytes between them cost less than another
+// write would: on tcp a write costs about as much as copying a few kilobytes
+// (docs/decisions/0006-neighbouring-slots-in-one-write.md).
 inline constexpr std::uint32_t kGapBytesMax = 4096;
 // A write is no longer than this, half of a large ring at the defaults, so that the receiver starts reading while the
 // sender fills the rest.
