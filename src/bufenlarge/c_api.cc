@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The C boundary: no exception passes it. Messages and progress are in c_api_messages.cc, user memory in c_api_memory.cc,
-// what can be observed in c_api_stats.cc.
+// The C boundary: no exception passes it. c_api_messages.cc has messages and progress, c_api_memory.cc user memory,
+// c_api_stats.cc names and counters.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -86,7 +86,8 @@ void write_done_up(void* user, std::uint32_t peer, void* cookie, Status status) 
   context->upper.write_done(context->upper.user, peer, cookie, translate(status));
 }
 
-// How many of the addresses are of processes on this machine, the own one too: those with the own address.
+// Returns how many of the addresses belong to processes on this machine, this process included: those with its IP
+// address.
 std::uint32_t count_local(const sockaddr_in& own, std::span<const std::byte> addresses) {
   std::uint32_t count = 0;
   for (; !addresses.empty(); addresses = addresses.subspan(BUFENLARGE_ADDRESS_BYTES)) {
@@ -97,7 +98,7 @@ std::uint32_t count_local(const sockaddr_in& own, std::span<const std::byte> add
   return count;
 }
 
-// Thresholds of this fabric, unless the user has set one for all of them.
+// Returns the fabric's thresholds, or the user's one threshold for all of them where the knob is set.
 bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi_info& info) {
   return {knob.value_or(bufenlarge::kRendezvousMin), knob.value_or(bufenlarge::window_read_min(info)),
           knob.value_or(bufenlarge::window_write_min(info))};
@@ -120,8 +121,9 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       address(bufenlarge::address_text(port.address())) {
   if (upper.warn == nullptr) return;
   port.set_on_refused([this](const std::string& why) {
-    if (!std::exchange(warned, true))
-      upper.warn(upper.user, ("memory could not be registered: " + why + ". Data goes in smaller fragments, slower").c_str());
+    if (std::exchange(warned, true)) return;
+    const std::string text = "memory could not be registered: " + why + ". Data goes in smaller fragments, slower";
+    upper.warn(upper.user, text.c_str());
   });
 }
 
@@ -222,7 +224,7 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
     *context_p = new bufenlarge_context(*config, knobs);
     return BUFENLARGE_OK;
   } catch (const std::bad_alloc&) {
-    tell(message, message_bytes, "memory is out");
+    tell(message, message_bytes, "memory is exhausted");
     return BUFENLARGE_ERR_MEMORY;
   } catch (const std::exception& error) {
     tell(message, message_bytes, error.what());
@@ -241,10 +243,10 @@ bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* conte
   if (count != context->upper.size) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const std::span all(static_cast<const std::byte*>(addresses), count * BUFENLARGE_ADDRESS_BYTES);
-    const std::uint32_t near = count_local(context->port.address(), all) * std::max(1u, context->upper.contexts);
+    const std::uint32_t local = count_local(context->port.address(), all) * std::max(1u, context->upper.contexts);
     context->context.set_addresses(all);
     context->context.set_window_bytes_max(
-        context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
+        context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), local)));
     return BUFENLARGE_OK;
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;

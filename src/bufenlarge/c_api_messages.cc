@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of the C boundary on the path of every message, together with the channels over libfabric, so that the compiler
-// inlines one into the other. No exception passes it.
+// The part of the C boundary on the path of every message. It is compiled together with the channels over libfabric, so
+// that the compiler inlines one into the other. No exception passes it.
 #include <cstddef>
 #include <exception>
 #include <new>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the C boundary that only looks. Nothing here throws.
+// The part of the C boundary that only reads: names, counters and memory figures. Nothing here throws.
 #include <algorithm>
 #include <cstring>
 
@@ -63,8 +63,10 @@ int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32
   stats_p->peer = peer;
   stats_p->connected = channel->connected() ? 1 : 0;
   const bool connected = channel->connected();
-  copy_direction(stats_p->send, channel->send_ring().counters(), channel->send_ring().phase(), phases, connected);
-  copy_direction(stats_p->receive, channel->receive_ring().counters(), channel->receive_ring().phase(), phases, connected);
+  const auto& send = channel->send_ring();
+  const auto& receive = channel->receive_ring();
+  copy_direction(stats_p->send, send.counters(), send.phase(), phases, connected);
+  copy_direction(stats_p->receive, receive.counters(), receive.phase(), phases, connected);
   stats_p->send.requests_repeated = channel->enlargement().sender().repeats();
   stats_p->send.acks_rejected = channel->enlargement().sender().rejected();
   stats_p->registered_bytes = channel->ring_bytes().now;
