@@ -57,8 +57,8 @@ two_processors() {
 # all; shared memory is off. Settings of bufenlarge itself come from the caller's environment.
 environment_of() {
     printf '%s\n' MPIR_CVAR_NOLOCAL=1
-    case $1,${devices-} in
-        bufenlarge,ch4:*) printf '%s\n' MPIR_CVAR_BUFENLARGE_PROVIDER=tcp ;;
+    case $("${prefix_of[$1]}/bin/mpichversion" | grep 'Device:') in
+        *ch4:bufenlarge*) printf '%s\n' MPIR_CVAR_BUFENLARGE_PROVIDER=tcp ;;
         *) printf '%s\n' 'FI_PROVIDER=tcp;ofi_rxm' ;;
     esac
 }

@@ -98,12 +98,6 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_options_set(bufenlarge_options_t *
 BUFENLARGE_API bufenlarge_status_t bufenlarge_options_check(const bufenlarge_options_t *options,
                                                             char *message, size_t message_bytes);
 
-/* The knobs the upper layer acts on itself. */
-BUFENLARGE_API int bufenlarge_options_summary(const bufenlarge_options_t *options);
-/* Owned by the options; "" when no file is wanted. */
-BUFENLARGE_API const char *bufenlarge_options_summary_file(const bufenlarge_options_t *options);
-BUFENLARGE_API unsigned bufenlarge_options_yield_after(const bufenlarge_options_t *options);
-
 /* ---- context ----------------------------------------------------------------------------- */
 
 /* Marks on a delivered fragment. The only fragment of a message has both. */

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -20,23 +21,6 @@ static_assert(BUFENLARGE_WIRE_VERSION == bufenlarge::kWireVersion);
 static_assert(BUFENLARGE_PHASES_MAX == bufenlarge::kPhasesMax);
 static_assert(BUFENLARGE_ADDRESS_BYTES == sizeof(sockaddr_in));
 static_assert(BUFENLARGE_FIRST == bufenlarge::kMarkFirst && BUFENLARGE_LAST == bufenlarge::kMarkLast);
-
-namespace bufenlarge {
-
-bufenlarge_status_t translate(Status status) {
-  switch (status) {
-    case Status::kOk:
-    case Status::kAgain: return BUFENLARGE_OK;  // back-pressure is a normal response
-    case Status::kFabricError: return BUFENLARGE_ERR_FABRIC;
-    case Status::kMemoryError: return BUFENLARGE_ERR_MEMORY;
-    case Status::kPeerFailed: return BUFENLARGE_ERR_PEER;
-    case Status::kProtocolError: return BUFENLARGE_ERR_PROTOCOL;
-    case Status::kTimedOut: return BUFENLARGE_ERR_TIMEOUT;
-  }
-  return BUFENLARGE_ERR_ARGUMENT;
-}
-
-}  // namespace bufenlarge
 
 using bufenlarge::channel_of;
 using bufenlarge::target_of;
@@ -109,6 +93,7 @@ bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi
 bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config,
                                        const bufenlarge::Knobs& knobs)
     : upper(config),
+      log(config.rank),
       port(provider_request(knobs, config.size)),
       context(port, knobs.settings(), config.rank, config.size, config.job_key,
               bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, source_released_up,
@@ -119,6 +104,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
       address(bufenlarge::address_text(port.address())) {
+  if (knobs.values().log != bufenlarge::LogLevel::kOff) context.set_log(knobs.values().log, log);
   if (upper.warn == nullptr) return;
   port.set_on_refused([this](const std::string& why) {
     if (std::exchange(warned, true)) return;
@@ -195,19 +181,6 @@ bufenlarge_status_t bufenlarge_options_check(const bufenlarge_options_t* options
   }
 }
 
-int bufenlarge_options_summary(const bufenlarge_options_t* options) {
-  const auto& values = options->knobs.values();
-  return values.summary || !values.summary_file.empty() ? 1 : 0;
-}
-
-const char* bufenlarge_options_summary_file(const bufenlarge_options_t* options) {
-  return options->knobs.values().summary_file.c_str();
-}
-
-unsigned bufenlarge_options_yield_after(const bufenlarge_options_t* options) {
-  return options->knobs.values().yield_after;
-}
-
 bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* config,
                                             bufenlarge_context_t** context_p, char* message,
                                             size_t message_bytes) {
@@ -215,13 +188,19 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
   try {
     bufenlarge::Knobs knobs = config->options != nullptr ? config->options->knobs : bufenlarge::Knobs();
     std::string why = knobs.resolve();
-    if (why.empty() && config->rank == 0) why = knobs.check_summary_file();
     if (!why.empty() || config->deliver == nullptr || config->failed == nullptr ||
         config->rank >= config->size) {
       tell(message, message_bytes, why.empty() ? "rank, size or a callback is missing" : why);
       return why.empty() ? BUFENLARGE_ERR_ARGUMENT : BUFENLARGE_ERR_OPTION;
     }
-    *context_p = new bufenlarge_context(*config, knobs);
+    auto context = std::make_unique<bufenlarge_context>(*config, knobs);
+    const bufenlarge::Knobs::Values& values = knobs.values();
+    if (values.log != bufenlarge::LogLevel::kOff && !values.log_file.empty()) why = context->log.open(values.log_file);
+    if (!why.empty()) {
+      tell(message, message_bytes, why);
+      return BUFENLARGE_ERR_OPTION;
+    }
+    *context_p = context.release();
     return BUFENLARGE_OK;
   } catch (const std::bad_alloc&) {
     tell(message, message_bytes, "memory is exhausted");

@@ -10,6 +10,7 @@
 #include "channel/context.h"
 #include "fabric/fabric_port.h"
 #include "knobs.h"
+#include "log.h"
 
 namespace bufenlarge {
 
@@ -23,7 +24,18 @@ struct ProcessName {
 static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
 
 // As the C interface names it.
-[[nodiscard]] bufenlarge_status_t translate(Status status);
+[[nodiscard]] inline bufenlarge_status_t translate(Status status) {
+  switch (status) {
+    case Status::kOk:
+    case Status::kAgain: return BUFENLARGE_OK;  // back-pressure is a normal response
+    case Status::kFabricError: return BUFENLARGE_ERR_FABRIC;
+    case Status::kMemoryError: return BUFENLARGE_ERR_MEMORY;
+    case Status::kPeerFailed: return BUFENLARGE_ERR_PEER;
+    case Status::kProtocolError: return BUFENLARGE_ERR_PROTOCOL;
+    case Status::kTimedOut: return BUFENLARGE_ERR_TIMEOUT;
+  }
+  return BUFENLARGE_ERR_ARGUMENT;
+}
 
 // A bufenlarge_channel_t* is a SendTarget*: a channel, or the loopback.
 using FabricChannel = Channel<FabricPort>;
@@ -60,6 +72,7 @@ struct bufenlarge_context {
   void fail(bufenlarge_status_t status, const char* message) const;
 
   bufenlarge_context_config_t upper;
+  bufenlarge::Log log;
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   const std::optional<std::uint64_t> window_memory;  // as set

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// bufenlarge_info: what this library is set to, what this machine offers, and the texts made from the
-// table of knobs.
+// bufenlarge_info: prints the knobs, what a job would use on this machine, and the files that are made from
+// the tables of knobs.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "../netmod/bufenlarge/bufenlarge_knob_table.h"
 #include "fabric/fabric_port.h"
 #include "knobs.h"
 #include "protocol/wire.h"
@@ -18,49 +19,72 @@ namespace {
 using bufenlarge::Knob;
 using bufenlarge::Knobs;
 
+// The knobs that only the netmod reads.
+constexpr Knob kNetmodKnobs[] = {
+#define BUFENLARGE_NETMOD_KNOB(name, reader, default_text, allowed, meaning) \
+  Knob{#name, default_text, allowed, meaning},
+    MPIDI_BUFENLARGE_KNOBS(BUFENLARGE_NETMOD_KNOB)
+#undef BUFENLARGE_NETMOD_KNOB
+};
+
+template <class Print>
+void for_each_knob(Print print) {
+  for (const Knob& knob : bufenlarge::knobs()) print(knob);
+  for (const Knob& knob : kNetmodKnobs) print(knob);
+}
+
 constexpr const char* kUsage =
     "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --mpich-cvars | --memory RANKS |\n"
     "                        --version | --help]\n"
-    "  --devices         provider, device, address and protocol a job would use here (default)\n"
-    "  --knobs           every knob: default and what is allowed\n"
-    "  --knobs-markdown  the same as docs/knobs.md\n"
-    "  --mpich-cvars     the same as a C header with MPICH's MPI_T variables\n"
-    "  --memory RANKS    ring memory of one process when all RANKS - 1 peers are connected\n";
+    "  --devices         print provider, device, address and protocol that a job would use here (default)\n"
+    "  --knobs           print every knob with its default and what is allowed\n"
+    "  --knobs-markdown  print docs/knobs.md\n"
+    "  --mpich-cvars     print the C header that declares the knobs as MPI_T variables of MPICH\n"
+    "  --memory RANKS    print the ring memory of one process when all RANKS - 1 peers are connected\n"
+    "  --version         print the version\n";
 
 int print_knobs() {
-  for (const Knob& knob : bufenlarge::knobs())
+  for_each_knob([](const Knob& knob) {
     std::printf("MPIR_CVAR_BUFENLARGE_%s\n  default: %s\n  allowed: %s\n", knob.name, knob.default_text,
                 knob.allowed);
+  });
   return 0;
 }
 
 int print_markdown() {
-  std::printf("# Knobs\n\nMade from `src/bufenlarge/knob_table.h` by `bufenlarge_info --knobs-markdown`.\n"
+  std::printf("# Knobs\n\n`bufenlarge_info --knobs-markdown` makes this page from `src/bufenlarge/knob_table.h` and\n"
+              "`src/netmod/bufenlarge/bufenlarge_knob_table.h`.\n"
               "Set them in the environment of `mpirun`; a wrong value stops `MPI_Init` with the knob, the "
               "value and what is allowed.\n\n| knob | default | allowed | meaning |\n|---|---|---|---|\n");
-  for (const Knob& knob : bufenlarge::knobs())
+  for_each_knob([](const Knob& knob) {
     std::printf("| `MPIR_CVAR_BUFENLARGE_%s` | %s%s%s | %s | %s |\n", knob.name,
                 *knob.default_text == 0 ? "" : "`", knob.default_text, *knob.default_text == 0 ? "" : "`",
                 knob.allowed, knob.meaning);
+  });
   return 0;
 }
 
-// MPICH reads the block below with maint/extractcvars. All are strings: the library reads them, so
-// that a wrong one is refused with the same words everywhere.
+// MPICH reads the block below with maint/extractcvars. All variables are strings: the library and the
+// netmod read them, so that the error about a wrong one is the same everywhere.
 int print_mpich_cvars() {
   std::printf("/* SPDX-License-Identifier: MIT */\n/* Made by bufenlarge_info --mpich-cvars. */\n"
               "#ifndef BUFENLARGE_CVARS_H_INCLUDED\n#define BUFENLARGE_CVARS_H_INCLUDED\n\n/*\n"
               "=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===\n\ncategories :\n    - name : BUFENLARGE\n"
               "      description : Knobs of the ch4:bufenlarge netmod\n\ncvars:\n");
-  for (const Knob& knob : bufenlarge::knobs())
+  for_each_knob([](const Knob& knob) {
     std::printf("    - name        : MPIR_CVAR_BUFENLARGE_%s\n      category    : BUFENLARGE\n"
                 "      type        : string\n      default     : \"%s\"\n      class       : none\n"
                 "      verbosity   : MPI_T_VERBOSITY_USER_BASIC\n      scope       : MPI_T_SCOPE_ALL_EQ\n"
                 "      description : >-\n        %s Allowed: %s.\n\n",
                 knob.name, knob.default_text, knob.meaning, knob.allowed);
-  std::printf("=== END_MPI_T_CVAR_INFO_BLOCK ===\n*/\n\n#define MPIDI_BUFENLARGE_FOREACH_KNOB(X)");
-  for (const Knob& knob : bufenlarge::knobs())
+  });
+  const auto print_macro_row = [](const Knob& knob) {
     std::printf(" \\\n    X(\"%s\", MPIR_CVAR_BUFENLARGE_%s)", knob.name, knob.name);
+  };
+  std::printf("=== END_MPI_T_CVAR_INFO_BLOCK ===\n*/\n\n#define MPIDI_BUFENLARGE_FOREACH_LIBRARY_KNOB(X)");
+  for (const Knob& knob : bufenlarge::knobs()) print_macro_row(knob);
+  std::printf("\n\n#define MPIDI_BUFENLARGE_FOREACH_KNOB(X)");
+  for_each_knob(print_macro_row);
   std::printf("\n\n#endif /* BUFENLARGE_CVARS_H_INCLUDED */\n");
   return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The one table of knobs. A row: name, how its text is read (a reader in knobs.cc), default, what is
-// allowed, what it does. From it come the parsing, the error messages, the MPI_T variables
-// MPIR_CVAR_BUFENLARGE_<NAME> (bufenlarge_info --mpich-cvars) and docs/knobs.md
-// (bufenlarge_info --knobs-markdown).
+// The table of the library's knobs. A row: name, how its text is read (a reader in knobs.cc), default,
+// what is allowed, what it does. The parsing and the error messages are made from it. From it and from the
+// table of the knobs that only the netmod reads (src/netmod/bufenlarge/bufenlarge_knob_table.h),
+// bufenlarge_info makes the MPI_T variables MPIR_CVAR_BUFENLARGE_<NAME> (--mpich-cvars) and docs/knobs.md
+// (--knobs-markdown).
 #pragma once
 
 #define BUFENLARGE_KNOBS(X)                                                                           \
@@ -27,7 +28,7 @@
     "libfabric provider. auto: verbs where there is an RDMA device with an IPv4 address, else tcp.")  \
   X(ARRIVAL, arrival, "auto", "auto, polled, notified or mixed",                                      \
     "How a receiver learns that slots are there. polled: it looks at memory, and at a check where the " \
-    "device may place bytes out of order. notification: a completion tells (immediate data; a message after " \
+    "device may place bytes out of order. notified: a completion tells (immediate data; a message after " \
     "the write on iWARP). mixed: small slots polled, writes with larger ones by notification. auto: mixed on " \
     "RoCE, polled on iWARP and tcp.")                                                                 \
   X(RENDEZVOUS, rendezvous, "auto", "auto, off, or 1024 to 1073741824 bytes",                          \
@@ -45,10 +46,8 @@
   X(CONNECT_TIMEOUT, connect_timeout, "30s", "1ms to 24h, as a number with us, ms or s",              \
     "How long a peer that refuses connections or cannot be reached is tried again. A peer that is "   \
     "silent is waited for: it may be computing.")                                                     \
-  X(SUMMARY, summary, "off", "on or off",                                                             \
-    "Print each process's channels and the totals in MPI_Finalize.")                                  \
-  X(SUMMARY_FILE, text_summary_file, "", "a file in a directory that can be written",                 \
-    "Where rank 0 writes the summary as JSON. Setting it turns the summary on.")                      \
-  X(YIELD_AFTER, yield_after, "32", "0 to 1000000; 0 is never",                                       \
-    "After this many rounds of progress without anything moving, the processor is offered to others " \
-    "(sched_yield). For more processes than processors.")
+  X(LOG, log, "off", "off, error, state or trace",                                                      \
+    "What each process logs. error: failures of channels. state: also every change of a channel's state, with " \
+    "the time, the peer, the old and the new state and the reason. trace: also single protocol messages.")   \
+  X(LOG_FILE, text_log_file, "", "the beginning of a file name, in a directory that can be written",      \
+    "Where the log goes. Empty: to standard error. Else each process writes the file NAME.RANK.")

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "knobs.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -80,7 +78,6 @@ bool read_switch(bool& into, std::string_view text) {
 }
 
 bool read_enlargement(Values& values, std::string_view text) { return read_switch(values.enlargement, text); }
-bool read_summary(Values& values, std::string_view text) { return read_switch(values.summary, text); }
 
 bool read_vector(Values& values, std::string_view text) {
   values.vector = text == "whole" ? VectorMode::kWhole : VectorMode::kPartial;
@@ -119,8 +116,16 @@ bool read_text_interface(Values& values, std::string_view text) {
   return true;
 }
 
-bool read_text_summary_file(Values& values, std::string_view text) {
-  values.summary_file = text;
+bool read_log(Values& values, std::string_view text) {
+  values.log = text == "error"   ? LogLevel::kError
+               : text == "state" ? LogLevel::kState
+               : text == "trace" ? LogLevel::kTrace
+                                 : LogLevel::kOff;
+  return text == "off" || values.log != LogLevel::kOff;
+}
+
+bool read_text_log_file(Values& values, std::string_view text) {
+  values.log_file = text;
   return true;
 }
 
@@ -144,12 +149,6 @@ bool read_ack_timeout(Values& values, std::string_view text) {
 
 bool read_connect_timeout(Values& values, std::string_view text) {
   return read_duration(values.connect_timeout_us, text, 24 * kHourUs);
-}
-
-bool read_yield_after(Values& values, std::string_view text) {
-  const auto value = number(text, 0, 1'000'000);
-  if (value) values.yield_after = static_cast<std::uint32_t>(*value);
-  return value.has_value();
 }
 
 using Reader = bool (*)(Values&, std::string_view);
@@ -205,15 +204,6 @@ std::string Knobs::set(std::string_view name, std::string_view value) {
   values_ = std::move(changed);
   texts_[index] = value;
   return "";
-}
-
-std::string Knobs::check_summary_file() const {
-  const std::string& file = values_.summary_file;
-  if (file.empty()) return "";
-  const std::size_t slash = file.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : file.substr(0, slash + 1);
-  if (access(directory.c_str(), W_OK) == 0) return "";
-  return refusal("SUMMARY_FILE", "allowed is " + std::string(kKnobs[find_knob("SUMMARY_FILE")].allowed));
 }
 
 std::string Knobs::resolve() {

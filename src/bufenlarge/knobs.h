@@ -12,6 +12,7 @@
 
 #include "channel/settings.h"
 #include "fabric/provider_choice.h"
+#include "log_level.h"
 
 namespace bufenlarge {
 
@@ -41,9 +42,6 @@ class Knobs {
   // Empty when the knobs fit each other; else one line. Fills settings() on success.
   [[nodiscard]] std::string resolve();
 
-  // For the process that writes it: empty when SUMMARY_FILE is empty or its directory can be written.
-  [[nodiscard]] std::string check_summary_file() const;
-
   [[nodiscard]] const ChannelSettings& settings() const { return settings_; }
   [[nodiscard]] const std::string& text(std::string_view name) const;
 
@@ -61,9 +59,8 @@ class Knobs {
     std::string interface_name;
     std::uint64_t ack_timeout_us = 0;
     std::uint64_t connect_timeout_us = 0;
-    bool summary = false;
-    std::string summary_file;
-    std::uint32_t yield_after = 0;
+    LogLevel log = LogLevel::kOff;
+    std::string log_file;  // each process appends .RANK; empty is standard error
   };
   [[nodiscard]] const Values& values() const { return values_; }
 

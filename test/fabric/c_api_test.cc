@@ -84,19 +84,6 @@ TEST_CASE("check and open find knobs that contradict each other", "[c_api]") {
   CHECK_THAT(message, Contains("SLOTS='1,2,3'"));
 }
 
-TEST_CASE("the upper layer can read its own knobs", "[c_api]") {
-  const Options defaults(bufenlarge_options_create());
-  CHECK(bufenlarge_options_summary(defaults.get()) == 0);
-  CHECK(std::string(bufenlarge_options_summary_file(defaults.get())).empty());
-  CHECK(bufenlarge_options_yield_after(defaults.get()) == 32);
-  const Options on = make_options({{"SUMMARY", "on"}, {"YIELD_AFTER", "5"}});
-  CHECK(bufenlarge_options_summary(on.get()) == 1);
-  CHECK(bufenlarge_options_yield_after(on.get()) == 5);
-  const Options file = make_options({{"SUMMARY_FILE", "x.json"}});
-  CHECK(bufenlarge_options_summary(file.get()) == 1);  // setting it turns the summary on
-  CHECK(std::string(bufenlarge_options_summary_file(file.get())) == "x.json");
-}
-
 TEST_CASE("a context needs a rank in range and both callbacks", "[c_api]") {
   const Options options = make_options({});
   const auto refused = [&](auto change) {
@@ -192,20 +179,6 @@ TEST_CASE("corked messages arrive with a flush, and also without one", "[c_api][
     for (std::uint32_t n = 0; n < 5; ++n) CHECK(job[1].messages[0][before + n] == pattern(50, n));
   }
   bufenlarge_channel_flush(job[0].channel(0));  // loopback: nothing to flush
-}
-
-TEST_CASE("a summary file that cannot be written is an option error of rank 0, which writes it", "[c_api]") {
-  const Options options = make_options({{"SUMMARY_FILE", "/no/such/directory/summary.json"}});
-  for (const std::uint32_t rank : {0u, 1u}) {
-    bufenlarge_context_config_t wanted = config(options.get());
-    wanted.rank = rank;
-    bufenlarge_context_t* context = nullptr;
-    char message[BUFENLARGE_MESSAGE_BYTES] = "";
-    CHECK(bufenlarge_context_open(&wanted, &context, message, sizeof message) ==
-          (rank == 0 ? BUFENLARGE_ERR_OPTION : BUFENLARGE_OK));
-    if (rank == 0) CHECK_THAT(message, Contains("SUMMARY_FILE='/no/such/directory/summary.json'"));
-    bufenlarge_context_close(context);
-  }
 }
 
 TEST_CASE("a channel that does not exist has no statistics, and the struct stays as it was", "[c_api]") {

@@ -96,17 +96,18 @@ case_growth() {
         --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 "$growth_program"
 }
 
-# ---- large messages -----------------------------------------------------------------------------
+# ---- rendezvous ---------------------------------------------------------------------------------
 
-# A large message is to take next to no part of a ring. $bytes is all the job sent of any size.
+# A rendezvous message takes next to no part of a ring. $bytes is all the job sent of any size.
 # shellcheck disable=SC2016 # a jq program
 copyless_program='
-    .totals as $totals | $totals.large as $large |
-    ($totals.bytes + $large.fragment_bytes) as $copied |
-    if $large.read_bytes != $bytes then "\($large.read_bytes) bytes were read, expected \($bytes)"
-    elif $large.response_bytes != $bytes then "\($large.response_bytes) bytes were answered, expected \($bytes)"
-    elif $large.reads != 1 then "\($large.reads) reads, expected 1"
-    elif $large.ends_by_immediate + $large.ends_by_message < 1 then "no end of a read was counted"
+    .totals as $totals | $totals.rendezvous as $rendezvous |
+    ($totals.bytes + $rendezvous.fragment_bytes) as $copied |
+    if $rendezvous.read_bytes != $bytes then "\($rendezvous.read_bytes) bytes were read, expected \($bytes)"
+    elif $rendezvous.response_bytes != $bytes then
+        "\($rendezvous.response_bytes) bytes were in responses, expected \($bytes)"
+    elif $rendezvous.reads != 1 then "\($rendezvous.reads) reads, expected 1"
+    elif $rendezvous.ends_by_immediate + $rendezvous.ends_by_message < 1 then "no end of a read was counted"
     elif $copied >= $bytes / 1000 then "\($copied) bytes were copied for a message of \($bytes)"
     else empty end'
 
@@ -115,12 +116,12 @@ case_copyless() {
     local setting bytes
     read -r setting bytes <<<"$4"
     judge_summary "$work/log/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals | "\(.bytes + .large.fragment_bytes) bytes through rings, \(.large.read_bytes) without a copy"' \
+        '.totals | "\(.bytes + .rendezvous.fragment_bytes) bytes through rings, \(.rendezvous.read_bytes) without a copy"' \
         --argjson bytes "$bytes" "$copyless_program"
 }
 
-# Around each rank of case_lost: for Hydra, a killed one has ended well. By SIGUSR1 it tells the others of it, who
-# would die of that.
+# Runs around each rank of case_lost: it makes a killed rank look like one that ended well to Hydra, and ignores the
+# SIGUSR1 by which Hydra tells the other ranks, which would kill them.
 outlive='trap "" USR1; "$@"; status=$?; [ "$status" = 137 ] || exit "$status"'
 
 # case_lost: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...". One rank kills itself, and the others go on.
@@ -139,7 +140,7 @@ case_lost() {
     fi
 }
 
-# case_aborted: as case_lost, but the whole job is to end, with what the program gave MPI_Abort.
+# case_aborted: as case_lost, but the whole job has to end, with the code that the program gave MPI_Abort.
 case_aborted() {
     local setting=${4%% *} ranks=$2 test_program=$3 limit=$5 log=$6 words
     read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
@@ -209,19 +210,19 @@ case_unequal_phases() {
     check_refusal "$limit" "$log" PHASES "512 bytes" "256 bytes"
 }
 
-# ---- mangled messages ---------------------------------------------------------------------------
+# ---- malformed messages ---------------------------------------------------------------------------
 
-# case_mangled: ARGUMENTS is "WHAT TEXT": the job ends with an error that has the text.
-case_mangled() {
+# case_malformed: ARGUMENTS is "WHAT TEXT": the job ends with an error that has the text.
+case_malformed() {
     local ranks=$2 test_program=$3 limit=$5 log=$6 what=${4%% *} text=${4#* }
     run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "$what"
     check_refusal "$limit" "$log" "$text"
 }
 
-# ---- strangers ----------------------------------------------------------------------------------
+# ---- unauthorized processes ---------------------------------------------------------------------
 
-# compile_stranger NAME: with the plain compiler, since it is not in the job.
-compile_stranger() {
+# compile_unauthorized NAME: with the plain compiler, since it is not in the job.
+compile_unauthorized() {
     local flags=(-std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra)
     [ -x "$work/bin/$1" ] || compile "$1" "${CC:-cc}" "${flags[@]}" -o "$work/bin/$1" "$here/$1.c" \
         "$here/listeners.c" "$here/data_pattern.c" -lfabric
@@ -238,37 +239,37 @@ await_ranks() {
     printf '%s\n' "$pids"
 }
 
-# case_stranger: ARGUMENTS is "STRANGER SETTING". The job runs for some seconds; meanwhile the
-# stranger is at the ranks' ports. The job must end right, and the summary must have counted at
-# least the connections that the stranger saw refused.
-case_stranger() {
-    local ranks=$2 test_program=$3 limit=$5 log=$6 stranger setting words summary status=0 pids
+# case_unauthorized: ARGUMENTS is "CALLER SETTING". The job runs for some seconds; meanwhile the
+# unauthorized caller connects to the ranks' ports. The job must end right, and the summary must count
+# at least the connections that the caller saw refused.
+case_unauthorized() {
+    local ranks=$2 test_program=$3 limit=$5 log=$6 caller setting words summary status=0 pids
     local refused=0 counted
     command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
-    read -r stranger setting <<<"$4"
+    read -r caller setting <<<"$4"
     read -r -a words <<<"$(setting_environment "$setting")"
-    summary=$work/log/$stranger-$setting.json
+    summary=$work/log/$caller-$setting.json
     rm -f "$summary"
-    compile_stranger "$stranger"
+    compile_unauthorized "$caller"
     job_start "$log" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
         "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed" seconds=5
     pids=$(await_ranks "$ranks")
     # shellcheck disable=SC2086 # one word per process
-    timeout -k 5 40 "$work/bin/$stranger" 3 $pids >"$log.stranger" 2>&1 || status=$?
+    timeout -k 5 40 "$work/bin/$caller" 3 $pids >"$log.caller" 2>&1 || status=$?
     job_wait "$log" "$limit"
-    { echo "==== $stranger: status $status ====" && cat "$log.stranger"; } >>"$log"
+    { echo "==== $caller: status $status ====" && cat "$log.caller"; } >>"$log"
     if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
-        reason="beside a stranger: $(job_reason "$log" "$limit")"
+        reason="beside an unauthorized caller: $(job_reason "$log" "$limit")"
         return
     fi
     if [ "$status" -ne 0 ]; then
-        reason="the stranger: $(tail -n 1 "$log.stranger")"
+        reason="the unauthorized caller: $(tail -n 1 "$log.caller")"
         return
     fi
     counted=$(jq .totals.connects_refused "$summary") || { reason="no summary $summary" && return; }
-    refused=$(sed -n 's/^refused //p' "$log.stranger")
+    refused=$(sed -n 's/^refused //p' "$log.caller")
     if [ "$counted" -lt "${refused:-0}" ]; then
-        reason="the stranger was refused $refused times, the summary counts $counted"
+        reason="the caller was refused $refused times, the summary counts $counted"
     fi
     remark="$counted connections refused"
 }

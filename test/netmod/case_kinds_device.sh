@@ -22,43 +22,43 @@ summary_program='
 case_summary() {
     local setting=$4 arrival=mixed
     [ "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" = rxe ] || arrival=polled # what auto comes to
-    case $setting in doorbell | polled) arrival=$setting ;; esac
+    case $setting in notified | polled) arrival=$setting ;; esac
     judge_summary "$work/log/summary-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
         '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' \
         --arg fabric "$RDMA_VM_FABRIC" --arg arrival "$arrival" "$summary_program"
 }
 
-# ---- large messages -----------------------------------------------------------------------------
+# ---- rendezvous ---------------------------------------------------------------------------------
 
-# How the data of a program went over an RDMA device: by writes, whose end was told in the way the device has, and
-# none of it through a ring.
+# How the data of a program went over an RDMA device: by writes, whose end comes as immediate data (RoCE) or as a message
+# (iWARP), and none of it through a ring.
 # shellcheck disable=SC2016 # a jq program
-ways_program='
-    .totals.large as $large |
+data_path_program='
+    .totals.rendezvous as $rendezvous |
     (if $fabric == "rxe" then "ends_by_immediate" else "ends_by_message" end) as $used |
     (["ends_by_immediate", "ends_by_message"] - [$used])[0] as $unused |
-    if $large.reads == 0 or $large.read_bytes == 0 then "nothing was read without a copy"
-    elif $large[$used] == 0 then "\($used): expected more than 0"
-    elif $large[$unused] != 0 then "\($unused): expected 0, got \($large[$unused])"
-    elif $large.read_bytes != $large.response_bytes then
-        "\($large.read_bytes) bytes were read, \($large.response_bytes) answered"
-    elif $large.fragment_bytes != 0 then "\($large.fragment_bytes) bytes went through rings"
-    elif $large.refused != 0 then "\($large.refused) registrations were refused"
+    if $rendezvous.reads == 0 or $rendezvous.read_bytes == 0 then "nothing was read without a copy"
+    elif $rendezvous[$used] == 0 then "\($used): expected more than 0"
+    elif $rendezvous[$unused] != 0 then "\($unused): expected 0, got \($rendezvous[$unused])"
+    elif $rendezvous.read_bytes != $rendezvous.response_bytes then
+        "\($rendezvous.read_bytes) bytes were read, \($rendezvous.response_bytes) in responses"
+    elif $rendezvous.fragment_bytes != 0 then "\($rendezvous.fragment_bytes) bytes went through rings"
+    elif $rendezvous.refused != 0 then "\($rendezvous.refused) registrations were refused"
     else empty end'
 
-# case_ways: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...".
-case_ways() {
+# case_data_path: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...".
+case_data_path() {
     local setting program_arguments
     read -r setting program_arguments <<<"$4"
-    judge_summary "$work/log/ways-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals.large | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
+    judge_summary "$work/log/data_path-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals.rendezvous | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
             "\(.read_bytes) bytes without a copy, \(.fragment_bytes) through rings"' \
-        --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" "$ways_program"
+        --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" "$data_path_program"
 }
 
 # ---- locked memory ------------------------------------------------------------------------------
 
-# run_locked KIB LOG LIMIT COMMAND...: with so much memory to lock, which the system asks nobody for who has CAP_IPC_LOCK.
+# run_locked KIB LOG LIMIT COMMAND...: under this limit of locked memory, and without CAP_IPC_LOCK, which would lift it.
 run_locked() {
     local kib=$1 log=$2 limit=$3
     shift 3

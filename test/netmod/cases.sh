@@ -4,8 +4,8 @@
 # Sourced. Bash.
 # shellcheck disable=SC2154 # variables shared with run
 
-programs=(demo oneside_grow p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
-    collectives_v collectives_neighbor onesided onesided_atomic oneside_puts threads starve partitioned comms)
+programs=(demo growth p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
+    collectives_v collectives_neighbor onesided onesided_atomic onesided_puts threads starve partitioned comms)
 settings=(default slots100 three off one-slot whole threshold shm mixed read)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
@@ -20,19 +20,19 @@ setting_environment() {
         whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_VECTOR=whole" ;;
         threshold) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_THRESHOLD=80%" ;;
         shm) echo MPIR_CVAR_NOLOCAL=0 ;;
-        doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell" ;;
+        notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified" ;;
         polled) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=polled" ;;
         read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
         read16k) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=16384" ;;
         read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
         read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
-        # The smallest slots there are: headers in pieces, one segment in a request.
+        # The smallest slots there are: headers in fragments, one segment in a request.
         read-slots64) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=64" ;;
-        unshared) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_WINDOW_MEMORY=0" ;; # windows by messages alone
+        unregistered) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_WINDOW_MEMORY=0" ;; # windows by messages alone
         read-whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_VECTOR=whole" ;;
         megabytes) echo MPIR_CVAR_NOLOCAL=1 ;; # the default, with larger data
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
-        three-doorbell) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=doorbell ${knob}_PHASES=256,2048,16384" ;;
+        three-notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
         vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
@@ -89,19 +89,19 @@ quick_cases() {
         program_case collectives "$setting" 4 bytes=8200
     done
     read_cases
-    large_cases
+    rendezvous_cases
     program_case stream default 4
     program_case threads one-slot 2
     program_case yields default 2
     program_case onesided one-slot 3
-    for setting in slots100 off one-slot threshold; do program_case oneside_puts "$setting" 3; done
+    for setting in slots100 off one-slot threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
 }
 
 full_cases() {
     local name setting ranks
-    large_cases
+    rendezvous_cases
     larger_cases
     for setting in "${settings[@]}"; do
         for name in "${programs[@]}"; do
@@ -139,8 +139,8 @@ sanitized_cases() {
         program_case datatypes "$setting" 3
     done
     program_case collectives one-slot 4 bytes=8200
-    for name in "${large_programs[@]}"; do program_case "$name" default 2; done
-    for name in p2p_random datatypes onesided large_types; do program_case "$name" read 3; done
+    for name in "${rendezvous_programs[@]}"; do program_case "$name" default 2; done
+    for name in p2p_random datatypes onesided rendezvous_types; do program_case "$name" read 3; done
     lost_cases default
 }
 
@@ -156,7 +156,7 @@ device_arguments() {
         threads) echo "bytes=20000 rounds=3" ;;
         starve) echo "bytes=1M rounds=1" ;;
         stream) echo "bytes=64K rounds=4" ;;
-        oneside_puts) echo rounds=1 ;;
+        onesided_puts) echo rounds=1 ;;
     esac
 }
 
@@ -170,9 +170,9 @@ locked_cases() {
         echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any default $(device_arguments p2p_random)|120"
         echo "locked/1024/$ranks|locked|$ranks|p2p_random|1024 any read $(device_arguments p2p_random)|120"
     done
-    # Of every size, since only what is smaller than a read and larger than a slot asks for larger rings.
+    # Every size, because only data that is smaller than a rendezvous and larger than a slot enlarges a ring.
     echo "locked/256-read/2|locked|2|p2p_sizes|256 some read $(device_arguments p2p_sizes)|180"
-    echo "locked/256-doorbell/4|locked|4|p2p_random|256 some doorbell $(device_arguments p2p_random)|180"
+    echo "locked/256-notified/4|locked|4|p2p_random|256 some notified $(device_arguments p2p_random)|180"
     echo "unlockable/16/2|unlockable|2|demo|16|60"
 }
 
@@ -182,20 +182,20 @@ device_cases() {
     for setting in default three; do
         for name in "${programs[@]}"; do device_case "$name" "$setting" 4; done
     done
-    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided oneside_puts threads starve; do
-        device_case "$name" doorbell 4
+    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided onesided_puts threads starve; do
+        device_case "$name" notified 4
     done
-    device_case p2p_random three-doorbell 4
-    for name in p2p_sizes p2p_random datatypes onesided oneside_puts; do
+    device_case p2p_random three-notified 4
+    for name in p2p_sizes p2p_random datatypes onesided onesided_puts; do
         device_case "$name" polled 4
     done
     device_case p2p_random one-slot 4
     locked_cases
-    device_large_cases
-    echo "growth/default/4|growth|4|oneside_grow|default 0:3|120"
-    echo "growth/doorbell/4|growth|4|oneside_grow|doorbell 0:3|120"
+    device_rendezvous_cases
+    echo "growth/default/4|growth|4|growth|default 0:3|120"
+    echo "growth/notified/4|growth|4|growth|notified 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
-    echo "summary/doorbell/4|summary|4|demo|doorbell|60"
+    echo "summary/notified/4|summary|4|demo|notified|60"
     echo "summary/polled/4|summary|4|demo|polled|60"
 }
 
@@ -204,24 +204,24 @@ hosts_cases() {
     for setting in default three; do
         for name in "${programs[@]}"; do device_case "$name" "$setting" 2; done
     done
-    device_case p2p_random doorbell 2
-    device_case datatypes three-doorbell 2
+    device_case p2p_random notified 2
+    device_case datatypes three-notified 2
 }
 
 # 200 MB over a wire that loses or reorders packets; the emulated one carries some megabytes a second.
 wire_cases() {
     program_case stream default 2 "bytes=64K rounds=210" | sed 's/|[0-9]*$/|900/'
     program_case p2p_random three 2 "bytes=64K rounds=4" | sed 's/|[0-9]*$/|300/'
-    program_case p2p_random three-doorbell 2 "bytes=64K rounds=4" | sed 's/|[0-9]*$/|300/'
+    program_case p2p_random three-notified 2 "bytes=64K rounds=4" | sed 's/|[0-9]*$/|300/'
 }
 
 # ---- cases that check the netmod itself ---------------------------------------------------------
 
 growth_cases() {
-    echo "growth/default/16|growth|16|oneside_grow|default 0:15|240"
-    echo "growth/three/8|growth|8|oneside_grow|three 0:7|120"
-    echo "growth/threshold/4|growth|4|oneside_grow|threshold 0:3|120"
-    echo "growth/off/4|growth|4|oneside_grow|off none|120"
+    echo "growth/default/16|growth|16|growth|default 0:15|240"
+    echo "growth/three/8|growth|8|growth|three 0:7|120"
+    echo "growth/threshold/4|growth|4|growth|threshold 0:3|120"
+    echo "growth/off/4|growth|4|growth|off none|120"
 }
 
 # Wrong values of knobs.
@@ -253,15 +253,43 @@ INTERFACE=nosuch0
 ACK_TIMEOUT=-1
 ACK_TIMEOUT=5parsecs
 CONNECT_TIMEOUT=0
+LOG=verbose
 SUMMARY=perhaps
+SUMMARY=On
 SUMMARY_FILE=/nosuchdir/x
 YIELD_AFTER=-3
+YIELD_AFTER=1000001
+YIELD_AFTER=5x
 YIELD_AFTER=99999999999999999999
 END
 }
 
+# Messages that no process of the job sends: WHAT, and the error they have to end the job with.
+malformed_cases() {
+    local what
+    while IFS= read -r what; do
+        echo "malformed/${what%% *}|malformed|2|malformed|$what|60"
+    done <<'END'
+kind it sent a message of unknown kind
+size it sent a message whose sizes contradict each other
+error it sent an eager message with an unknown error
+fragments-error it sent an eager message with an unknown error
+fragments-size it sent an eager message that is too large
+END
+    while IFS= read -r what; do
+        echo "malformed/onesided-${what%% *}|malformed|2|malformed_onesided|$what|60"
+    done <<'END'
+offset it sent a one-sided operation beyond a window
+window it sent a one-sided operation beyond a window
+cut it sent a one-sided operation that is cut off
+get it sent a Get of more than a reply holds
+number it replied to a flush request that was not sent
+id it replied to a Get that was not sent
+END
+}
+
 netmod_cases() {
-    local knob what
+    local knob
     growth_cases
     one_vci_cases
     while IFS= read -r knob; do
@@ -270,19 +298,10 @@ netmod_cases() {
     done < <(bad_knobs)
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     echo "badknobs/unequal-phases|unequal_phases|2|demo||60"
-    echo "mangled/kind|mangled|2|mangled|kind it sent a message of unknown kind|60"
-    echo "mangled/size|mangled|2|mangled|size it sent a message whose sizes contradict each other|60"
-    echo "mangled/error|mangled|2|mangled|error it sent an eager message with an unknown error|60"
-    echo "mangled/pieces-error|mangled|2|mangled|large-error it sent an eager message with an unknown error|60"
-    echo "mangled/pieces-size|mangled|2|mangled|large-size it sent an eager message that is too large|60"
-    for what in "offset it sent a one-sided operation beyond a window" "window it sent a one-sided operation beyond a window" \
-        "cut it sent a one-sided operation that is cut off" "get it asked for more than an answer holds" \
-        "number it told of Puts that it was not asked for" "id it answered a Get that was not asked for"; do
-        echo "mangled/oneside-${what%% *}|mangled|2|mangled_oneside|$what|60"
-    done
-    echo "stranger/tcp|stranger|4|p2p_random|stranger default|120"
-    echo "stranger/fabric|stranger|4|p2p_random|stranger_fabric default|120"
-    echo "stranger/fabric-one-slot|stranger|4|p2p_random|stranger_fabric one-slot|120"
+    malformed_cases
+    echo "unauthorized/tcp|unauthorized|4|p2p_random|unauthorized default|120"
+    echo "unauthorized/fabric|unauthorized|4|p2p_random|unauthorized_fabric default|120"
+    echo "unauthorized/fabric-one-slot|unauthorized|4|p2p_random|unauthorized_fabric one-slot|120"
 }
 
 all_cases() {

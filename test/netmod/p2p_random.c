@@ -21,7 +21,7 @@ enum { CANCELS_PER_ROUND = 2 };
 enum { BSEND_ROUNDING = 16 };
 
 /* How pending requests are completed; drawn anew in each round. */
-enum way { WAY_WAITALL, WAY_WAITANY, WAY_WAITSOME, WAY_TESTSOME, WAYS };
+enum mode { MODE_WAITALL, MODE_WAITANY, MODE_WAITSOME, MODE_TESTSOME, MODES };
 
 static void add_action(round_t *round, enum action_kind kind, int index)
 {
@@ -95,15 +95,15 @@ static void perform_all(round_t *round, random_t *chance)
 }
 
 /* How many requests completed, MPI_UNDEFINED when none is active any more. */
-static int complete_some(enum way way, int count, MPI_Request *requests, int *indices,
+static int complete_some(enum mode mode, int count, MPI_Request *requests, int *indices,
                          MPI_Status *statuses)
 {
     int done = 1;
-    if (way == WAY_WAITANY) {
+    if (mode == MODE_WAITANY) {
         MPI_Waitany(count, requests, &indices[0], &statuses[0]);
         return indices[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
     }
-    if (way == WAY_WAITSOME)
+    if (mode == MODE_WAITSOME)
         MPI_Waitsome(count, requests, &done, indices, statuses);
     else
         MPI_Testsome(count, requests, &done, indices, statuses);
@@ -116,7 +116,7 @@ static void on_complete(round_t *round, int index, const MPI_Status *status)
         action_accept(round, &round->actions[index], status);
 }
 
-static void complete_all(round_t *round, enum way way)
+static void complete_all(round_t *round, enum mode mode)
 {
     int count = round->action_count;
     MPI_Request *requests = malloc((size_t) count * sizeof(*requests));
@@ -124,13 +124,13 @@ static void complete_all(round_t *round, enum way way)
     int *indices = malloc((size_t) count * sizeof(*indices));
     for (int i = 0; i < count; i++)
         requests[i] = round->actions[i].request;
-    if (way == WAY_WAITALL) {
+    if (mode == MODE_WAITALL) {
         MPI_Waitall(count, requests, statuses);
         for (int i = 0; i < count; i++)
             on_complete(round, i, &statuses[i]);
     } else {
         int done;
-        while ((done = complete_some(way, count, requests, indices, statuses)) != MPI_UNDEFINED) {
+        while ((done = complete_some(mode, count, requests, indices, statuses)) != MPI_UNDEFINED) {
             for (int i = 0; i < done; i++)
                 on_complete(round, indices[i], &statuses[i]);
         }
@@ -192,7 +192,7 @@ static void run_round(MPI_Comm *comms, long number)
     begin_early(&round);
     MPI_Barrier(MPI_COMM_WORLD);
     perform_all(&round, &chance);
-    complete_all(&round, (enum way) random_below(&chance, WAYS));
+    complete_all(&round, (enum mode) random_below(&chance, MODES));
     MPI_Buffer_detach(&attached, &buffered);
     free(attached);
     check_round(&round);

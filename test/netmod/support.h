@@ -37,7 +37,7 @@ void test_begin_threads(int argc, char **argv, test_options_t defaults, int thre
 /* Waits for all ranks, prints the one line, ends MPI. To be returned from main(). */
 int test_end(void);
 
-/* Whether round number `round` (from 0) is still to be run; the same answer on all ranks. */
+/* Whether round number `round` (from 0) is still to be run; the same result on all ranks. */
 int test_another_round(long round);
 
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
@@ -58,7 +58,7 @@ void guarded_free(unsigned char *data);
 void guarded_limit(unsigned char *data, size_t bytes);
 void guarded_check(const unsigned char *data);
 
-/* A guarded piece filled with the key's bytes. */
+/* Guarded memory filled with the key's bytes. */
 unsigned char *pattern_alloc(size_t bytes, uint64_t key);
 
 /* Every byte is the key's and the guards are whole, or the job ends with both said. */

@@ -45,7 +45,7 @@ window_t window_open(enum window_flavor flavor, size_t bytes)
 void window_close(window_t *window)
 {
     if (window->flavor == WINDOW_DYNAMIC) {
-        MPI_Barrier(MPI_COMM_WORLD); /* nobody reaches into the memory any more */
+        MPI_Barrier(MPI_COMM_WORLD); /* after it no process uses the memory */
         MPI_Win_detach(window->win, window->memory);
     }
     MPI_Win_free(&window->win);

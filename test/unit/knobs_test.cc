@@ -39,7 +39,7 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
       {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
-      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"SUMMARY", "off"}, {"SUMMARY_FILE", ""},  {"YIELD_AFTER", "32"}};
+      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"LOG", "off"}, {"LOG_FILE", ""}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -75,9 +75,6 @@ TEST_CASE("the defaults are 16 slots of 512 and of 8256 bytes: 16 and 258 KiB pe
   CHECK(defaults.values().provider == ProviderChoice::kAuto);
   CHECK(defaults.values().arrival == ArrivalChoice::kAuto);
   CHECK(defaults.values().interface_name.empty());
-  CHECK_FALSE(defaults.values().summary);
-  CHECK(defaults.values().summary_file.empty());
-  CHECK(defaults.values().yield_after == 32);
 }
 
 // ---- what each knob takes
@@ -134,11 +131,9 @@ TEST_CASE("a threshold is a percentage of a slot's payload or bytes", "[knobs][E
 TEST_CASE("switches are on or off", "[knobs]") {
   for (const char* on : {"on", "1", "yes", "true"}) {
     CHECK(with({{"ENLARGEMENT", on}}).values().enlargement);
-    CHECK(with({{"SUMMARY", on}}).values().summary);
   }
   for (const char* off : {"off", "0", "no", "false"}) {
     CHECK_FALSE(resolved({{"ENLARGEMENT", off}}).enlargement);
-    CHECK_FALSE(with({{"SUMMARY", off}}).values().summary);
   }
 }
 
@@ -153,9 +148,19 @@ TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
   CHECK(with({{"ARRIVAL", "mixed"}}).values().arrival == ArrivalChoice::kMixed);
   CHECK(with({{"ARRIVAL", "auto"}}).values().arrival == ArrivalChoice::kAuto);
   CHECK(with({{"INTERFACE", "eth0"}}).values().interface_name == "eth0");
-  CHECK(with({{"SUMMARY_FILE", "/some/where.json"}}).values().summary_file == "/some/where.json");
-  CHECK(with({{"YIELD_AFTER", "0"}}).values().yield_after == 0);
-  CHECK(with({{"YIELD_AFTER", "1000000"}}).values().yield_after == 1'000'000);
+}
+
+TEST_CASE("the log has four levels, each more than the one before, and the name of a file", "[knobs]") {
+  CHECK(with({}).values().log == LogLevel::kOff);
+  CHECK(with({{"LOG", "error"}}).values().log == LogLevel::kError);
+  CHECK(with({{"LOG", "state"}}).values().log == LogLevel::kState);
+  CHECK(with({{"LOG", "trace"}}).values().log == LogLevel::kTrace);
+  CHECK(with({{"LOG", "trace"}, {"LOG", "off"}}).values().log == LogLevel::kOff);
+  CHECK(LogLevel::kOff < LogLevel::kError);
+  CHECK(LogLevel::kError < LogLevel::kState);
+  CHECK(LogLevel::kState < LogLevel::kTrace);
+  CHECK(with({}).values().log_file.empty());
+  CHECK(with({{"LOG_FILE", "/some/where/log"}}).values().log_file == "/some/where/log");
 }
 
 TEST_CASE("the smallest rendezvous is a number, or none at all, or the fabric's", "[knobs]") {
@@ -202,8 +207,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
-    {"SUMMARY", {"maybe", "2"}},
-    {"YIELD_AFTER", {"-1", "1000001", "x", "1,2"}},
+    {"LOG", {"on", "1", "Off", "debug", "errors", "state,trace", "trace "}},
 };
 
 TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, and changes nothing", "[knobs]") {
@@ -228,15 +232,15 @@ TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, 
       CHECK(fresh.settings().vector_mode == untouched.vector_mode);
       CHECK(fresh.values().provider == ProviderChoice::kAuto);
       CHECK(fresh.values().arrival == ArrivalChoice::kAuto);
-      CHECK(fresh.values().yield_after == 32);
+      CHECK(fresh.values().log == LogLevel::kOff);
       CHECK_FALSE(fresh.values().rendezvous);
       CHECK_FALSE(fresh.values().window_memory);
-      CHECK_FALSE(fresh.values().summary);
     }
   }
   // Every knob that is not free text is in the list of wrong values.
   for (const Knob& knob : knobs()) {
-    const bool free_text = std::string(knob.name) == "INTERFACE" || std::string(knob.name) == "SUMMARY_FILE";
+    const std::string name = knob.name;
+    const bool free_text = name == "INTERFACE" || name == "LOG_FILE";
     CHECK((kWrong.count(knob.name) == 1) != free_text);
   }
 }
@@ -287,14 +291,6 @@ TEST_CASE("thresholds must grow from phase to phase", "[knobs][E3]") {
 TEST_CASE("phases whose slots hold the same are refused by the name of PHASES", "[knobs]") {
   // 65 and 72 bytes are both 72 in memory: there would be nothing to gain.
   CHECK_THAT(unresolved({{"PHASES", "65,72"}}), Contains("PHASES='65,72'"));
-}
-
-TEST_CASE("a summary file's directory must be there and writable; the file need not be", "[knobs]") {
-  CHECK(with({}).check_summary_file().empty());
-  CHECK(with({{"SUMMARY_FILE", "summary.json"}}).check_summary_file().empty());
-  CHECK(with({{"SUMMARY_FILE", "/tmp/no-such-file-yet.json"}}).check_summary_file().empty());
-  CHECK_THAT(with({{"SUMMARY_FILE", "/no/such/directory/x.json"}}).check_summary_file(),
-             StartsWith("MPIR_CVAR_BUFENLARGE_SUMMARY_FILE='/no/such/directory/x.json'") && Contains("directory"));
 }
 
 TEST_CASE("what does not fit leaves the settings as they were", "[knobs]") {

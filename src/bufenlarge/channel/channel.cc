@@ -94,7 +94,9 @@ Status Channel<PortT>::advertise(std::span<const iovec> segments, void* cookie, 
   if (failed()) return failure();
   (void)rendezvous();  // which ends the source when the channel fails
   source = core().sources.add(segments, cookie, peer());
-  return source != 0 ? Status::kOk : Status::kMemoryError;
+  if (source == 0) return Status::kMemoryError;
+  link_.trace("source ", source, " is advertised");
+  return Status::kOk;
 }
 
 template <class PortT>

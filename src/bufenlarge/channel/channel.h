@@ -62,7 +62,7 @@ class Channel : public SendTarget {
   // kAgain, with nothing done, when the data cannot be registered now.
   [[nodiscard]] Status write(const WriteOrder& order);
   // The largest element that can be sent without growing, in bytes.
-  [[nodiscard]] std::uint32_t element_bytes_max() const { return send_ring_.geometry().threshold_bytes; }
+  [[nodiscard]] std::uint32_t element_bytes_max() const { return send_ring_.threshold_bytes(); }
 
   // ---- rounds of progress
   // Takes arrived slots, a ring full at most; returns how many.

@@ -14,7 +14,9 @@ Connection<PortT>::Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, R
       send_ring_(send_ring),
       receive_ring_(receive_ring),
       connect_(link.core().rank, link.peer(), link.core().settings.connect_timeout_us),
-      address_(address) {}
+      address_(address) {
+  connect_.set_log(link.state_log());
+}
 
 // Of two that call each other at once, the one with the lower job id and rank wins.
 template <class PortT>
@@ -24,6 +26,7 @@ Connection<PortT>::Connection(PeerLink<Port>& link, SendRing<Port>& send_ring, R
   const auto& core = link.core();
   const bool wins = std::pair(core.job_id, core.rank) < std::pair(peer.job_id, peer.rank);
   connect_ = Connect(wins ? 0 : 1, wins ? 1 : 0, core.settings.connect_timeout_us);
+  connect_.set_log(link.state_log());
   other_job_ = &peer;
 }
 
@@ -150,6 +153,7 @@ void Connection<PortT>::adopt(const Hello& hello) {
   send_ring_.aim_at(hello.ring_address, hello.ring_key, link_.core().settings.phases.at(0).stride());
   send_ring_.set_peer_wants((hello.flags & kHelloVerifiesSlots) != 0, (hello.flags & kHelloWantsNotifications) != 0);
   link_.aim_words(hello.control_address, hello.control_key);
+  link_.trace("Hello of the peer: attempt ", hello.attempt, ", flags ", hello.flags);
 }
 
 template <class PortT>
@@ -261,6 +265,7 @@ void Connection<PortT>::on_request(typename Port::Request& request, const Hello&
   if (action == Connect::Action::kReject) {
     const RejectReason reason = link_.failed() ? RejectReason::kStale : connect_.reject_reason();
     const Reject reject = make_reject(reason, core.expected, hello.attempt);
+    link_.trace("request rejected: attempt ", hello.attempt, ", reason ", static_cast<unsigned>(reason));
     core.port.reject(request, std::as_bytes(std::span(&reject, 1)));
     return;
   }

@@ -46,6 +46,12 @@ class Context {
   }
   void deregister_window(std::uint32_t source) { windows_.remove(core_, source); }
 
+  // Writes a log from now on. To be called before the first channel.
+  void set_log(LogLevel level, LogSink& sink) {
+    core_.log = &sink;
+    core_.log_level = level;
+  }
+
   // One round. Returns how many things moved.
   unsigned progress();
   [[nodiscard]] bool idle() const;

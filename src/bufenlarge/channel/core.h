@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "channel/control_slab.h"
+#include "channel/log_sink.h"
 #include "channel/source_table.h"
 #include "channel/poll_set.h"
 #include "channel/read_table.h"
 #include "channel/settings.h"
 #include "channel/work_list.h"
+#include "log_level.h"
 #include "protocol/handshake.h"
 #include "status.h"
 
@@ -79,6 +81,8 @@ struct Core {
   WorkList<Channel> pending;       // something could not be done at once
   WorkList<Channel> notified;      // notified writes are to be received
   WorkList<Channel> timed;         // the connection waits for a time or for a free attempt
+  LogSink* log = nullptr;          // with log_level above kOff
+  LogLevel log_level = LogLevel::kOff;
   bool port_drained = true;        // the last poll found the completion queues empty, and nothing was lost since
   std::uint32_t attempts_out = 0;  // connection attempts under way
   std::uint32_t crossings = 0;

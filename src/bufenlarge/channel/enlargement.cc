@@ -16,7 +16,10 @@ Enlargement<PortT>::Enlargement(PeerLink<Port>& link, SendRing<Port>& send_ring,
       send_ring_(send_ring),
       receive_ring_(receive_ring),
       sender_(link.core().settings.ack_timeout_us),
-      limit_(link.core().settings.enlargement ? link.core().settings.phases.last() : std::uint8_t{0}) {}
+      limit_(link.core().settings.enlargement ? link.core().settings.phases.last() : std::uint8_t{0}) {
+  sender_.set_log(link.state_log());
+  receiver_.set_log(link.state_log());
+}
 
 template <class PortT>
 void Enlargement<PortT>::service(std::uint64_t now_us) {
@@ -92,6 +95,7 @@ void Enlargement<PortT>::exchange_send_ring(std::uint64_t now_us) {
   }
   send_ring_.aim_at(ack.ring_address, ack.ring_key, slot_stride(ack.slot_bytes));
   send_ring_.start(ack.base, ack.slots, *phase, ack.epoch);
+  link_.trace("send ring: phase ", *phase, ", ", ack.slots, " slots of ", ack.slot_bytes, " bytes, epoch ", ack.epoch);
   DirectionCounters& counters = send_ring_.counters();
   if (*phase > present) ++counters.enlargements;
   if (*phase < sender_.request().phase) {
@@ -156,6 +160,7 @@ void Enlargement<PortT>::acknowledge(AckStatus status) {
   ack.phase = receive_ring_.phase();
   ack.status = static_cast<std::uint8_t>(status);
   ack.epoch = receive_ring_.epoch();
+  link_.trace("receive ring: phase ", ack.phase, ", ", ack.slots, " slots of ", ack.slot_bytes, " bytes, epoch ", ack.epoch);
   receiver_.swapped(seal_ack(ack, receiver_.request().number));
   post_acknowledgement();
   if (!link_.failed()) link_.want_service();  // for the acknowledgement, and for repeat words until it is confirmed

@@ -15,6 +15,7 @@ bool OneSidedWriter<PortT>::order(const WriteOrder& order) {
       write.memory.register_all(link_.port(), MemoryUse::kSource, link_.core().source_registrations);
   if (result != RegisterResult::kDone) return false;
   writes_.push_back(std::move(write));
+  link_.trace("write of ", order.bytes, " bytes into window memory");
   if (!post() || to_finish()) link_.want_service();
   return true;
 }

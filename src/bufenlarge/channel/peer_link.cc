@@ -10,13 +10,13 @@ namespace bufenlarge {
 
 template <class PortT>
 bool PeerLink<PortT>::open(const void* address, std::span<const std::byte> hello) {
-  endpoint_ = core_.port.open(address, hello, &channel_);
+  endpoint_ = port_.open(address, hello, &channel_);
   return static_cast<bool>(endpoint_);
 }
 
 template <class PortT>
 bool PeerLink<PortT>::accept(typename Port::Request& request, std::span<const std::byte> hello) {
-  endpoint_ = core_.port.accept(request, hello, &channel_);
+  endpoint_ = port_.accept(request, hello, &channel_);
   return static_cast<bool>(endpoint_);
 }
 
@@ -28,7 +28,7 @@ void PeerLink<PortT>::close() {
 
 template <class PortT>
 inline WriteResult PeerLink<PortT>::write(const RdmaWrite<Region>& write) {
-  const WriteResult result = core_.port.write(endpoint_, write);
+  const WriteResult result = port_.write(endpoint_, write);
   if (result == WriteResult::kFailed) [[unlikely]] lose("a write failed");
   return result;
 }
@@ -57,8 +57,26 @@ bool PeerLink<PortT>::post_word(std::uint64_t offset, std::size_t bytes) {
 }
 
 template <class PortT>
+void PeerLink<PortT>::set_state(State state) {
+  if (!failed()) state_ = state;
+}
+
+template <class PortT>
+void PeerLink<PortT>::state_changed(const char* machine, const char* from, const char* to, const char* why) {
+  write_line({machine, " ", from, " -> ", to, ": ", why});
+}
+
+template <class PortT>
+void PeerLink<PortT>::write_line(std::initializer_list<std::string> parts) const {
+  std::string line;
+  for (const std::string& part : parts) line += part;
+  core_.log->line(peer_, line);
+}
+
+template <class PortT>
 void PeerLink<PortT>::fail(Status status, std::string_view text) {
   if (failed()) return;
+  if (core_.log_level >= LogLevel::kError) write_line({"failed: ", text_of(text)});
   state_ = State::kFailed;
   failure_ = status;
   error_ = text;
@@ -72,13 +90,14 @@ void PeerLink<PortT>::lose(std::string_view why) {
   lost_ = true;
   core_.port_drained = false;  // only a look at the completion queue after the loss counts
   loss_ = why;
+  trace("connection lost: ", why, "; what came before is read first");
   want_service();
 }
 
 template <class PortT>
 bool PeerLink<PortT>::provision(RingMemory<Region>& ring, const Phase& geometry) {
   drop(ring);
-  Region region = core_.port.allocate(geometry.ring_bytes());
+  Region region = port_.allocate(geometry.ring_bytes());
   if (region.bytes() == 0) return false;
   ring = RingMemory<Region>(std::move(region), geometry);
   ring_bytes_.add(ring.registered_bytes());
@@ -94,7 +113,7 @@ void PeerLink<PortT>::drop(RingMemory<Region>& ring) {
 template <class PortT>
 std::string PeerLink<PortT>::no_memory(std::string_view what) const {
   const std::string text = "no memory could be registered for " + std::string(what);
-  if constexpr (requires { core_.port.memory_error(); }) return text + ": " + core_.port.memory_error();
+  if constexpr (requires { port_.memory_error(); }) return text + ": " + port_.memory_error();
   return text;
 }
 

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,24 +23,26 @@
 #include "channel/port.h"
 #include "channel/ring_memory.h"
 #include "channel/stats.h"
+#include "protocol/state_log.h"
 #include "status.h"
 
 namespace bufenlarge {
 
 template <class PortT>
-class PeerLink {
+class PeerLink final : private StateLog {
  public:
   using Port = PortT;
   using Region = typename Port::Region;
   using Core = bufenlarge::Core<Port>;
   enum class State : std::uint8_t { kClosed, kConnected, kReady, kFailed };
 
-  PeerLink(Core& core, std::uint32_t peer, Channel<Port>& channel) : core_(core), channel_(channel), peer_(peer) {}
+  PeerLink(Core& core, std::uint32_t peer, Channel<Port>& channel)
+      : core_(core), port_(core.port), channel_(channel), peer_(peer) {}
   PeerLink(const PeerLink&) = delete;
   PeerLink& operator=(const PeerLink&) = delete;
 
   [[nodiscard]] Core& core() const { return core_; }
-  [[nodiscard]] Port& port() const { return core_.port; }
+  [[nodiscard]] Port& port() const { return port_; }
   [[nodiscard]] std::uint32_t peer() const { return peer_; }
   [[nodiscard]] Channel<Port>& channel() const { return channel_; }
   [[nodiscard]] const UpperLayer& upper() const { return core_.upper; }
@@ -48,9 +51,7 @@ class PeerLink {
   [[nodiscard]] bool connected() const { return state_ == State::kConnected || state_ == State::kReady; }
   [[nodiscard]] bool ready() const { return state_ == State::kReady; }
   [[nodiscard]] bool failed() const { return state_ == State::kFailed; }
-  void set_state(State state) {
-    if (!failed()) state_ = state;
-  }
+  void set_state(State state);
 
   // ---- endpoint
   // Both return false when there is no endpoint then.
@@ -89,6 +90,15 @@ class PeerLink {
   // An error text; with what the port knows of its memory, where it knows.
   [[nodiscard]] std::string no_memory(std::string_view what) const;
 
+  // ---- log
+  // For a machine's set_log(): nullptr where states are not logged.
+  [[nodiscard]] StateLog* state_log() { return core_.log_level >= LogLevel::kState ? this : nullptr; }
+  // One line of the log at level `trace`, made of texts and numbers.
+  template <class... Parts>
+  void trace(const Parts&... parts) const {
+    if (core_.log_level == LogLevel::kTrace) [[unlikely]] write_line({text_of(parts)...});
+  }
+
   // Puts the channel on the pending list: service() has something to do.
   void want_service() { core_.pending.add(channel_, pending_listed_); }
 
@@ -104,7 +114,13 @@ class PeerLink {
     std::uint32_t key = 0;
   };
 
+  void state_changed(const char* machine, const char* from, const char* to, const char* why) override;
+  void write_line(std::initializer_list<std::string> parts) const;
+  static std::string text_of(std::uint64_t number) { return std::to_string(number); }
+  static std::string text_of(std::string_view text) { return std::string(text); }
+
   Core& core_;
+  Port& port_;
   Channel<Port>& channel_;
   typename Port::Link endpoint_;
   typename ControlSlab<Port>::Handle control_;

@@ -96,6 +96,8 @@ bool RendezvousReader<PortT>::ask(typename Reads::iterator at, std::uint32_t& du
     read.asked += request.bytes;
     ++read.requests;
   }
+  link_.trace("read request ", sequence, ": ", request.bytes, " bytes of source ", read.order.source,
+              read.path == DataPath::kDirect ? ", by writes" : ", through the ring");
   ++under_way_;
   --due;
   return true;
@@ -220,6 +222,7 @@ typename RendezvousReader<PortT>::Read& RendezvousReader<PortT>::read_at(Read& f
 template <class PortT>
 void RendezvousReader<PortT>::end_request(Read& first) {
   --under_way_;
+  link_.trace("a read request has its response");
   Reads over;
   for (Read* read = &first; read != nullptr;) {
     Read* joined = std::exchange(read->joined, nullptr);

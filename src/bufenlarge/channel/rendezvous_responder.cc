@@ -28,6 +28,7 @@ bool RendezvousResponder<PortT>::take_request(std::span<const std::byte> payload
     end_use(std::move(sources->front()));
     return true;
   }
+  link_.trace("read request ", parts->head.sequence, " of the peer: ", parts->bytes, " bytes");
   responses_.push_back({ReadResponse(std::move(*parts)), std::move(*sources)});
   link_.want_service();
   return true;
@@ -52,6 +53,7 @@ template <class PortT>
 void RendezvousResponder<PortT>::end_use(SourceRef<Port> use) {
   Source<Port>& source = use.end();
   if (!source.done()) return;
+  link_.trace("source ", source.handle, " is released");
   void* cookie = source.cookie;
   const bool window = source.is_window();
   link_.core().sources.remove(source.handle);  // its registrations too
@@ -65,6 +67,7 @@ void RendezvousResponder<PortT>::end_use(SourceRef<Port> use) {
 template <class PortT>
 void RendezvousResponder<PortT>::service() {
   while (!responses_.empty() && respond(responses_.front())) {
+    link_.trace("response ", responses_.front().plan.sequence(), " is posted");
     std::vector<SourceRef<Port>> sources = std::move(responses_.front().sources);
     responses_.pop_front();
     for (SourceRef<Port>& source : sources) end_use(std::move(source));

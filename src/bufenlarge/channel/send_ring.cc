@@ -24,6 +24,7 @@ void SendRing<PortT>::start(std::uint64_t base, std::uint32_t slots, std::uint8_
   producer_.start(base, slots);
   in_flight_.clear();
   phase_ = phase;
+  threshold_bytes_ = geometry().threshold_bytes;
   epoch_ = epoch;
 }
 
@@ -46,7 +47,7 @@ template <class PortT>
 inline bool SendRing<PortT>::send_single_slot(std::span<const iovec> vector, std::size_t& sent) {
   std::size_t bytes = 0;
   for (const iovec& element : vector) bytes += element.iov_len;
-  if (bytes == 0 || bytes > geometry().threshold_bytes || message_open_ || !producer_.all_posted() ||
+  if (bytes == 0 || bytes > threshold_bytes_ || message_open_ || !producer_.all_posted() ||
       in_flight_.full() || room() == 0)
     return false;
   sent = bytes;
@@ -65,12 +66,10 @@ inline bool SendRing<PortT>::send_single_slot(std::span<const iovec> vector, std
 }
 
 template <class PortT>
-inline std::uint32_t SendRing<PortT>::room() {
-  if (producer_.room() == 0) {
-    const auto consumed = read_grant(link_.inbox().grant);
-    if (consumed && !producer_.grant(*consumed))
-      link_.fail(Status::kProtocolError, "the peer granted slots that were never written");
-  }
+std::uint32_t SendRing<PortT>::room_by_grant() {
+  const auto consumed = read_grant(link_.inbox().grant);
+  if (consumed && !producer_.grant(*consumed))
+    link_.fail(Status::kProtocolError, "the peer granted slots that were never written");
   return link_.failed() ? 0 : producer_.room();
 }
 

@@ -28,7 +28,8 @@ class SendRing {
   using Region = typename Port::Region;
 
   // `consumer`: of the channel's receive ring; each slot carries its grant.
-  SendRing(PeerLink<Port>& link, RingConsumer& consumer) : link_(link), consumer_(consumer) {}
+  SendRing(PeerLink<Port>& link, RingConsumer& consumer)
+      : link_(link), consumer_(consumer), threshold_bytes_(geometry().threshold_bytes) {}
 
   // ---- life
   // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be registered.
@@ -69,7 +70,10 @@ class SendRing {
   void stage_control(SlotKind kind, std::span<const std::byte> payload);
 
   // Free slots. Reads the peer's grant where there are none.
-  [[nodiscard]] std::uint32_t room();
+  [[nodiscard]] std::uint32_t room() {
+    const std::uint32_t slots = producer_.room();
+    return slots != 0 ? slots : room_by_grant();
+  }
   // The oldest write in flight is complete.
   void on_written() { producer_.complete(in_flight_.completed()); }
   // The same for a grant that came with a slot. False when the peer grants what was never posted.
@@ -80,7 +84,8 @@ class SendRing {
   [[nodiscard]] bool all_complete() const { return in_flight_.empty(); }
   [[nodiscard]] std::uint32_t capacity() const { return ring_.capacity(); }
   [[nodiscard]] std::uint8_t phase() const { return phase_; }
-  [[nodiscard]] const Phase& geometry() const { return link_.core().settings.phases.at(phase_); }
+  // The largest element that goes without growing, in bytes.
+  [[nodiscard]] std::uint32_t threshold_bytes() const { return threshold_bytes_; }
   [[nodiscard]] const RingProducer& producer() const { return producer_; }
   [[nodiscard]] DirectionCounters& counters() { return counters_; }
   [[nodiscard]] const DirectionCounters& counters() const { return counters_; }
@@ -94,6 +99,8 @@ class SendRing {
     bool wants_notifications = false;
   };
 
+  [[nodiscard]] const Phase& geometry() const { return link_.core().settings.phases.at(phase_); }
+  [[nodiscard]] std::uint32_t room_by_grant();
   [[nodiscard]] bool post_run();
   [[nodiscard]] bool write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count);
   [[nodiscard]] std::uint32_t run_length() const;
@@ -107,6 +114,7 @@ class SendRing {
   InFlight in_flight_;
   Target target_;
   DirectionCounters counters_;
+  std::uint32_t threshold_bytes_;    // the largest element that fits, of geometry()
   std::uint64_t notify_before_ = 0;  // slots of smaller positions are notified, where the peer wants that
   std::uint16_t epoch_ = 0;
   std::uint8_t phase_ = 0;

@@ -133,7 +133,7 @@ class FabricPort {
                                            std::uint32_t sequence) const;
   [[nodiscard]] WriteResult write_tcp_slots(Endpoint& endpoint, const WritePart& part, WriteUse use) const;
   [[nodiscard]] bool post_message(Endpoint& endpoint, std::uint32_t sequence) const;
-  [[nodiscard]] WriteResult write_verbs(Link& link, const RdmaWrite<Region>& write) const;
+  [[nodiscard]] WriteResult write_verbs(Link& link, RdmaWrite<Region> write) const;
   static WriteResult result_of(ssize_t code, bool copied) {
     if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
     return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;

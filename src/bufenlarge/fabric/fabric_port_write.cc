@@ -64,7 +64,7 @@ bool FabricPort::post_message(Endpoint& endpoint, std::uint32_t sequence) const 
   return code == 0;
 }
 
-WriteResult FabricPort::write_verbs(Link& link, const RdmaWrite<Region>& write) const {
+WriteResult FabricPort::write_verbs(Link& link, RdmaWrite<Region> write) const {
   using Operation = Endpoint::Operation;
   Endpoint& endpoint = *link.endpoint();
   const bool notifies = write.use == WriteUse::kNotifiedSlots || write.use == WriteUse::kLastData;

@@ -43,11 +43,12 @@ const char* to_string(Connect::State state) {
   return "?";
 }
 
-void Connect::set_state(State next) {
+void Connect::set_state(State next, const char* why) {
   const bool legal = std::any_of(kEdges.begin(), kEdges.end(), [&](const Edge& edge) {
     return edge.from == state_ && edge.to == next;
   });
   BUFENLARGE_CHECK(legal);
+  if (log_ != nullptr) log_->state_changed("connection", to_string(state_), to_string(next), why);
   state_ = next;
 }
 
@@ -55,33 +56,33 @@ void Connect::want(std::uint64_t now_us) {
   if (wanted_) return;
   wanted_ = true;
   wanted_since_us_ = now_us;
-  if (state_ == State::kIdle) set_state(State::kWanted);
+  if (state_ == State::kIdle) set_state(State::kWanted, "there is something to send");
 }
 
 Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
   const bool pausing = state_ == State::kYielding || state_ == State::kBackoff;
-  if (pausing && now_us >= wake_us_) set_state(State::kWanted);
+  if (pausing && now_us >= wake_us_) set_state(State::kWanted, "the pause is over");
   if (state_ != State::kWanted || !attempt_free) return Action::kNone;
-  set_state(State::kConnecting);
+  set_state(State::kConnecting, "an attempt is free");
   ++attempt_;
   return Action::kOpen;
 }
 
 Connect::Action Connect::on_connected() {
   if (state_ == State::kConnecting) {
-    set_state(State::kReady);
+    set_state(State::kReady, "the peer accepted");
     return Action::kSendHello;
   }
-  if (state_ == State::kAccepting) set_state(State::kSilent);
+  if (state_ == State::kAccepting) set_state(State::kSilent, "the connection stands; the peer is the first to write");
   return Action::kNone;
 }
 
 Connect::Action Connect::retry(std::uint64_t now_us, std::uint32_t random) {
   if (now_us - wanted_since_us_ >= limit_us_) {
-    set_state(State::kFailed);
+    set_state(State::kFailed, "the connect time limit passed");
     return Action::kFail;
   }
-  set_state(State::kBackoff);
+  set_state(State::kBackoff, "the attempt failed");
   wake_us_ = now_us + pause_us_ + random % pause_us_;
   pause_us_ = std::min(pause_us_ * 2, kPauseMaxUs);
   return Action::kClose;
@@ -91,7 +92,7 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
   if (state_ != State::kConnecting) return Action::kNone;
   switch (reason) {
     case RejectReason::kCrossing:
-      set_state(State::kYielding);
+      set_state(State::kYielding, "two attempts crossed, and the peer's wins");
       wake_us_ = now_us + kYieldUs;
       return Action::kClose;
     case RejectReason::kStale:
@@ -101,7 +102,7 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
     case RejectReason::kUnauthorized:
       break;
   }
-  set_state(State::kFailed);
+  set_state(State::kFailed, "the peer refuses this process");
   return Action::kFail;
 }
 
@@ -111,10 +112,10 @@ Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {
       return retry(now_us, random);
     case State::kAccepting:
     case State::kSilent:  // no message has been sent on it in either direction
-      set_state(wanted_ ? State::kWanted : State::kIdle);
+      set_state(wanted_ ? State::kWanted : State::kIdle, "the connection was lost before its first message");
       return Action::kClose;
     case State::kReady:
-      set_state(State::kFailed);
+      set_state(State::kFailed, "the connection was lost");
       return Action::kFail;
     case State::kIdle:
     case State::kWanted:
@@ -153,13 +154,13 @@ Connect::Action Connect::on_request(std::uint16_t attempt) {
     case State::kBackoff:
       break;
   }
-  set_state(State::kAccepting);
+  set_state(State::kAccepting, replace ? "a request replaces the attempt before" : "a request of the peer");
   peer_attempt_ = attempt;
   return replace ? Action::kReplace : Action::kAccept;
 }
 
 void Connect::on_first_message() {
-  if (state_ == State::kSilent) set_state(State::kReady);
+  if (state_ == State::kSilent) set_state(State::kReady, "the peer's first message");
 }
 
 }  // namespace bufenlarge

@@ -29,6 +29,7 @@
 
 #include <cstdint>
 
+#include "protocol/state_log.h"
 #include "protocol/wire.h"
 
 namespace bufenlarge {
@@ -60,6 +61,9 @@ class Connect {
 
   // Times are microseconds of one monotonic clock. `random` spreads the next attempts of several processes.
   //
+  // `log` is told every change of state; it outlives the machine.
+  void set_log(StateLog* log) { log_ = log; }
+
   // Called when the own side has something to send; calls after the first change nothing.
   void want(std::uint64_t now_us);
   // Called again and again while timed(). `attempt_free`: the context may have one more attempt under way.
@@ -94,7 +98,7 @@ class Connect {
   static constexpr std::uint64_t kYieldUs = 1'000'000;
 
  private:
-  void set_state(State next);
+  void set_state(State next, const char* why);
   [[nodiscard]] Action retry(std::uint64_t now_us, std::uint32_t random);
   [[nodiscard]] Action reject(RejectReason reason);
 
@@ -107,6 +111,7 @@ class Connect {
   std::uint16_t peer_attempt_ = 0;  // number of the peer's attempt that was accepted, as passive side
   RejectReason reject_reason_ = RejectReason::kUnauthorized;
   State state_ = State::kIdle;
+  StateLog* log_ = nullptr;
   bool own_wins_;
   bool wanted_ = false;  // the own side has something to send
 };

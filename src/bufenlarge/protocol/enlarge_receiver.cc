@@ -17,11 +17,12 @@ const char* to_string(EnlargeReceiver::State state) {
   return "?";
 }
 
-void EnlargeReceiver::set_state(State next) {
+void EnlargeReceiver::set_state(State next, const char* why) {
   using enum State;
   const bool legal = (state_ != kSwapping && next == kSwapping) ||
                      (state_ == kSwapping && next == kAcked) || (state_ == kAcked && next == kSteady);
   BUFENLARGE_CHECK(legal);
+  if (log_ != nullptr) log_->state_changed("enlargement, receiver", to_string(state_), to_string(next), why);
   state_ = next;
 }
 
@@ -30,12 +31,12 @@ bool EnlargeReceiver::on_request(EnlargeRequest request, std::uint8_t present, c
       request.number == request_.number + 1 && request.phase > present && request.phase < table.count;
   if (!allowed || state_ == State::kSwapping) return false;
   request_ = request;
-  set_state(State::kSwapping);
+  set_state(State::kSwapping, "a request of the peer");
   return true;
 }
 
 void EnlargeReceiver::swapped(const EnlargeAck& ack) {
-  set_state(State::kAcked);
+  set_state(State::kAcked, "the new ring is provisioned");
   ack_ = ack;
 }
 
@@ -43,7 +44,7 @@ bool EnlargeReceiver::on_repeat(EnlargeRequest request) const {
   return state_ == State::kAcked && request.number == request_.number;
 }
 
-void EnlargeReceiver::confirmed() { set_state(State::kSteady); }
+void EnlargeReceiver::confirmed() { set_state(State::kSteady, "the first slot of the new ring"); }
 
 EnlargeAck seal_ack(EnlargeAck ack, std::uint32_t number) {
   ack.number = number;

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "protocol/phase_table.h"
+#include "protocol/state_log.h"
 #include "protocol/wire.h"
 
 namespace bufenlarge {
@@ -41,16 +42,20 @@ class EnlargeReceiver {
   // Called when the first slot of the new ring has arrived: the sender has the acknowledgement.
   void confirmed();
 
+  // `log` is told every change of state; it outlives the machine.
+  void set_log(StateLog* log) { log_ = log; }
+
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool acked() const { return state_ == State::kAcked; }
   [[nodiscard]] EnlargeRequest request() const { return request_; }
   [[nodiscard]] const EnlargeAck& ack() const { return ack_; }
 
  private:
-  void set_state(State next);
+  void set_state(State next, const char* why);
 
   EnlargeRequest request_{0, 0};
   EnlargeAck ack_{};
+  StateLog* log_ = nullptr;
   State state_ = State::kSteady;
 };
 

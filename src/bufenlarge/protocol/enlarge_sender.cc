@@ -21,7 +21,7 @@ const char* to_string(EnlargeSender::State state) {
   return "?";
 }
 
-void EnlargeSender::set_state(State next) {
+void EnlargeSender::set_state(State next, const char* why) {
   using enum State;
   const bool legal = (state_ == kSteady && next == kRequestDue) ||
                      (state_ == kRequestDue && next == kRequested) ||
@@ -29,13 +29,14 @@ void EnlargeSender::set_state(State next) {
                      (state_ == kHeadSeen && (next == kRequested || next == kSwapping)) ||
                      (state_ == kSwapping && next == kSteady);
   BUFENLARGE_CHECK(legal);
+  if (log_ != nullptr) log_->state_changed("enlargement, sender", to_string(state_), to_string(next), why);
   state_ = next;
 }
 
 void EnlargeSender::expect_by(std::uint64_t now_us) { deadline_us_ = now_us + timeout_us_ * pause_factor_; }
 
 void EnlargeSender::need(std::uint8_t phase) {
-  set_state(State::kRequestDue);
+  set_state(State::kRequestDue, "an element does not fit");
   ++number_;
   wanted_ = phase;
   pause_factor_ = 1;
@@ -44,7 +45,7 @@ void EnlargeSender::need(std::uint8_t phase) {
 void EnlargeSender::requested(std::uint64_t base, std::uint64_t now_us) {
   BUFENLARGE_CHECK(state_ == State::kRequestDue);
   base_ = base;
-  set_state(State::kRequested);
+  set_state(State::kRequested, "the request is in its slot");
   expect_by(now_us);
 }
 
@@ -67,18 +68,18 @@ EnlargeSender::Verdict EnlargeSender::poll(const EnlargeAck& seen, const PhaseTa
     // acknowledgement whose check does not hold counts as not whole yet.
     if (whole(seen, table)) {
       ack_ = seen;
-      set_state(State::kSwapping);
+      set_state(State::kSwapping, "the acknowledgement is whole");
       return Verdict::kAccepted;
     }
     if (state_ == State::kRequested) {
-      set_state(State::kHeadSeen);
+      set_state(State::kHeadSeen, "the head of the acknowledgement is there");
       deadline_us_ = now_us + timeout_us_;
     }
   }
   if (now_us < deadline_us_) return Verdict::kNothing;
   if (state_ == State::kHeadSeen) {
     ++rejected_;
-    set_state(State::kRequested);
+    set_state(State::kRequested, "the acknowledgement stayed torn, or is corrupt");
   }
   ++repeats_;
   pause_factor_ = std::min(pause_factor_ * 2, kPauseFactorMax);
@@ -86,6 +87,6 @@ EnlargeSender::Verdict EnlargeSender::poll(const EnlargeAck& seen, const PhaseTa
   return Verdict::kRepeat;
 }
 
-void EnlargeSender::swapped() { set_state(State::kSteady); }
+void EnlargeSender::swapped() { set_state(State::kSteady, "the new ring is in use"); }
 
 }  // namespace bufenlarge

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "protocol/phase_table.h"
+#include "protocol/state_log.h"
 #include "protocol/wire.h"
 
 namespace bufenlarge {
@@ -53,6 +54,9 @@ class EnlargeSender {
   // Called when the ring that ack() describes is in use.
   void swapped();
 
+  // `log` is told every change of state; it outlives the machine.
+  void set_log(StateLog* log) { log_ = log; }
+
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool steady() const { return state_ == State::kSteady; }
   [[nodiscard]] bool waiting() const {
@@ -66,7 +70,7 @@ class EnlargeSender {
   static constexpr std::uint32_t kPauseFactorMax = 32;
 
  private:
-  void set_state(State next);
+  void set_state(State next, const char* why);
   void expect_by(std::uint64_t now_us);
   [[nodiscard]] bool whole(const EnlargeAck& seen, const PhaseTable& table) const;
 
@@ -79,6 +83,7 @@ class EnlargeSender {
   std::uint32_t rejected_ = 0;
   std::uint32_t pause_factor_ = 1;
   std::uint8_t wanted_ = 0;
+  StateLog* log_ = nullptr;
   State state_ = State::kSteady;
 };
 

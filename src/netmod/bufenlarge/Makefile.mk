@@ -5,37 +5,46 @@
 if BUILD_CH4_NETMOD_BUFENLARGE
 
 noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_table.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_oneside.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pre.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma.h \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_impl.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_wire.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_data.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_backlog.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_collect.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_dynproc.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_disconnect.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_farewell.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_large.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_large_recv.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_oneside.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_oneside_recv.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
-                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_settle.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_recv.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_send.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_batch.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_flush.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_get.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_origin.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_target.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn_queue.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_window.c

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_am_data.c: the data of one active message, which comes in pieces, on its way to the user. */
+/* bufenlarge_am_data.c: the data of one active message, which comes in fragments, on its way to the user. */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
-/* Calls the handler of an active message. With MPIDIG_AM_ATTR__IS_ASYNC the data follows, and *rreq_p is the
- * request that says where it is to go; NULL: nowhere. */
+/* Calls the handler of an active message. With MPIDIG_AM_ATTR__IS_ASYNC the data follows, and the handler sets *rreq_p
+ * to the request that says where it is to go; NULL stays when nobody wants it. */
 int MPIDI_BUFENLARGE_call_handler(const MPIDI_BUFENLARGE_vci_t * vci,
                                   const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr,
-                                  uint32_t attr, MPIR_Request ** rreq_p)
+                                  const void *data, uint32_t attr, MPIR_Request ** rreq_p)
 {
     MPIDIG_AM_ATTR_SET_VCIS(attr, vci->number, vci->number);
-    *rreq_p = NULL;
-    return MPIDIG_global.target_msg_cbs[wire->handler_id] ((void *) am_hdr, NULL,
+    return MPIDIG_global.target_msg_cbs[wire->handler_id] ((void *) am_hdr, (void *) data,
                                                            (MPI_Aint) wire->data_bytes, attr,
                                                            rreq_p);
 }
 
-/* `rreq` as its handler gave it; NULL: the data is thrown away. Returns what is wrong. */
+/* Begins with the request that the handler gave; without one (NULL) the data is discarded. Returns what is wrong. */
 const char *MPIDI_BUFENLARGE_data_begin(MPIDI_BUFENLARGE_data_t * data, MPIR_Request * rreq,
                                         uint64_t bytes)
 {
@@ -29,7 +28,7 @@ const char *MPIDI_BUFENLARGE_data_begin(MPIDI_BUFENLARGE_data_t * data, MPIR_Req
     if (rreq == NULL)
         return NULL;
     if ((uint64_t) MPIDIG_recv_in_data_sz(rreq) < bytes)
-        return "it sent more data than the receiver was told of";
+        return "it sent more data than it announced";
     MPIDIG_recv_setup(rreq);
     /* The request's datatype is valid for this type of receive only. */
     if (MPIDIG_REQUEST(rreq, req->recv_async).recv_type != MPIDIG_RECV_DATATYPE
@@ -44,7 +43,7 @@ const char *MPIDI_BUFENLARGE_data_begin(MPIDI_BUFENLARGE_data_t * data, MPIR_Req
     return data->buffer ? NULL : "no memory for a message it sent";
 }
 
-/* Unpacks what the buffer has, and keeps the part of an element that may be left. */
+/* Unpacks what the buffer has, and keeps the part of an element that is left at the end. */
 static void unpack_buffer(MPIDI_BUFENLARGE_data_t * data)
 {
     MPIR_Request *rreq = data->rreq;
@@ -66,10 +65,10 @@ static void unpack_buffer(MPIDI_BUFENLARGE_data_t * data)
         data->buffer_have = 0;
 }
 
-/* At most what is left. */
-void MPIDI_BUFENLARGE_data_take(MPIDI_BUFENLARGE_data_t * data, const void *piece, size_t bytes)
+/* Takes the next fragment, which has at most the bytes that are left. */
+void MPIDI_BUFENLARGE_data_take(MPIDI_BUFENLARGE_data_t * data, const void *fragment, size_t bytes)
 {
-    const char *from = piece;
+    const char *from = fragment;
 
     data->left -= bytes;
     if (data->mode == MPIDI_BUFENLARGE_COPY && bytes > 0)
@@ -87,7 +86,7 @@ void MPIDI_BUFENLARGE_data_take(MPIDI_BUFENLARGE_data_t * data, const void *piec
     }
 }
 
-/* No more comes. With an error MPIDIG_recv_copy_seg copies nothing and sets no count. */
+/* Ends the data: no more comes. Sets the count, which MPIDIG_recv_copy_seg leaves out after an error. */
 void MPIDI_BUFENLARGE_data_end(MPIDI_BUFENLARGE_data_t * data)
 {
     MPIR_Request *rreq = data->rreq;

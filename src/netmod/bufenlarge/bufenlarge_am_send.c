@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_am_send.c: sends that the fast path could not do, or not to their end. */
+/* bufenlarge_am_send.c: sends that the fast path could not do, or not to the end, and control messages. */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
-/* The peer of a send, if it can still be reached. */
-int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
-                                    const MPIDI_BUFENLARGE_send_t * send,
-                                    MPIDI_BUFENLARGE_peer_t ** peer_p)
-{
-    int mpi_errno = MPIDI_BUFENLARGE_peer_of(comm, rank, send->vci, peer_p);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (send->status != BUFENLARGE_OK)
-        MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci(send->vci), (*peer_p)->rank, send->status,
-                                   bufenlarge_channel_error((*peer_p)->channel));
-    return (*peer_p)->lost_text ? MPIDI_BUFENLARGE_peer_error(*peer_p) : MPI_SUCCESS;
-}
-
-/* Contiguous data, or none. */
+/* Sends the rest of a message whose data is contiguous or empty. */
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -37,8 +23,8 @@ int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARG
     goto fn_exit;
 }
 
-/* Noncontiguous data, and data in a GPU's memory, is packed a piece at a time. MPI lets the user
- * free the datatype before the message has gone, hence the reference. */
+/* Sends noncontiguous data, or data in a GPU's memory, and packs it a chunk at a time. MPI lets the user
+ * free the datatype before the message has gone, so the message holds a reference. */
 int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
                                  MPI_Aint count, MPI_Datatype datatype)
 {
@@ -50,8 +36,8 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
     MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    deferred->window = NULL;
-    deferred->window_bytes = 0;
+    deferred->chunk = NULL;
+    deferred->chunk_bytes = 0;
     deferred->owned = MPL_malloc(MPL_MIN(deferred->data_bytes, MPIDI_BUFENLARGE_PACK_BYTES),
                                  MPL_MEM_BUFFER);
     if (deferred->owned == NULL) {
@@ -71,8 +57,8 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
     goto fn_exit;
 }
 
-/* A send without a request was taken in part, or the channel was found lost. The data stays with the
- * user now until the rest has gone, so a request is needed after all. */
+/* Continues a send without a request that the library took in part, or that found the channel lost. The
+ * user has to keep the data until the rest has gone, so it needs a request after all. */
 int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                 MPIR_Request ** request)
 {
@@ -96,12 +82,12 @@ int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     goto fn_exit;
 }
 
-/* A message of the netmod's own to `peer`; `detail` goes in its header, the data is copied. Nobody waits for it but
- * the drain of MPI_Finalize. False when it cannot be sent. */
-bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind, uint32_t detail,
-                               const void *data, size_t bytes)
+/* Sends a control message of the netmod to `peer`; `detail` goes in its header, the data is copied. Nothing waits for
+ * it but the drain of MPI_Finalize. Returns false when it cannot be sent. */
+bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,
+                                   uint32_t detail, const void *data, size_t bytes)
 {
-    MPIDI_BUFENLARGE_header_t header = {.wire.kind = (uint8_t) kind,.wire.exposure = detail,
+    MPIDI_BUFENLARGE_header_t header = {.wire.kind = (uint8_t) kind,.wire.detail = detail,
         .wire.data_bytes = bytes
     };
     const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
@@ -114,27 +100,4 @@ bool MPIDI_BUFENLARGE_send_own(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_
         return false;
     MPIDI_BUFENLARGE_backlog_append(peer, deferred);
     return true;
-}
-
-/* Sends a report (bufenlarge_collect.c), which becomes ours. Nobody waits for it but the drain of
- * MPI_Finalize. */
-void MPIDI_BUFENLARGE_send_report(uint32_t rank, char *report, size_t bytes)
-{
-    MPIDI_BUFENLARGE_header_t header = {.wire.kind = MPIDI_BUFENLARGE_KIND_SUMMARY,
-        .wire.data_bytes = bytes
-    };
-    const MPIDI_BUFENLARGE_send_t send = {.header = &header,.header_bytes = sizeof(header.wire),
-        .data_bytes = bytes,.data = report
-    };
-    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), rank);
-    MPIDI_BUFENLARGE_deferred_t *deferred = NULL;
-
-    if (peer && !peer->lost_text)
-        deferred = MPIDI_BUFENLARGE_deferred_create(&send);
-    if (deferred == NULL) {
-        MPL_free(report);
-        return;
-    }
-    deferred->owned = report;
-    MPIDI_BUFENLARGE_backlog_append(peer, deferred);
 }

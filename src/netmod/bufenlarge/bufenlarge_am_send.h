@@ -1,62 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_am_send.h: active messages, outgoing. The fast path is here and inline: contiguous
- * data, to a peer with no backlog, taken whole by the library. Everything else is in
+ * bufenlarge_am_send.h: active messages, outgoing. The fast path is here and inline: the data is
+ * contiguous, the peer has no backlog, and the library takes the message whole. Everything else is in
  * bufenlarge_am_send.c.
  *
- * What MPIDIG relies on: messages to one peer arrive in the order of these calls, am_send_hdr and
- * am_isend alike; none of them waits or makes progress (handlers call them from within progress);
+ * MPIDIG relies on this: messages to one peer arrive in the order of these calls, am_send_hdr and
+ * am_isend alike; no call waits or makes progress (handlers call them from within progress);
  * am_hdr belongs to the caller again on return; the origin callback is called once, when the data
  * is the user's again, and the request may be gone after it.
  *
- * Both VCIs that MPIDIG names are the same one: the receiver's, by which all own sends and receives are posted
- * (bufenlarge_pt2pt.h); it answers with those of the request, and a window has one.
+ * Both VCIs that MPIDIG names are the same one, the receiver's: all own sends and receives are posted on it
+ * (bufenlarge_pt2pt.h), MPIDIG replies on the VCIs of the request, and a window has one VCI.
  */
 #ifndef BUFENLARGE_AM_SEND_H_INCLUDED
 #define BUFENLARGE_AM_SEND_H_INCLUDED
 
 #include "bufenlarge_impl.h"
 
-/* Returns how many bytes of *header are in use. */
-MPL_STATIC_INLINE_PREFIX size_t MPIDI_BUFENLARGE_header_fill(MPIDI_BUFENLARGE_header_t * header,
-                                                             int handler_id, const void *am_hdr,
-                                                             MPI_Aint am_hdr_sz, size_t data_bytes)
+/* Returns the channel a message may be handed to at once; NULL when it has to take the slow path. */
+MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPIDI_av_entry_t * av, int vci)
 {
-    MPIR_Assert(am_hdr_sz <= MPIDI_BUFENLARGE_AM_HDR_MAX);
-    header->wire.kind = MPIDI_BUFENLARGE_KIND_AM;
-    header->wire.handler_id = (uint8_t) handler_id;
-    header->wire.am_hdr_bytes = (uint16_t) am_hdr_sz;
-    header->wire.exposure = 0;
-    header->wire.data_bytes = data_bytes;
-    MPIR_Memcpy(header->am_hdr, am_hdr, am_hdr_sz);
-    return sizeof(header->wire) + (size_t) am_hdr_sz;
-}
-
-/* What is known of a rank of a communicator, whose address is `av`, on a VCI; NULL while nothing was sent to it there. */
-MPL_STATIC_INLINE_PREFIX const MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_known_peer(
-    MPIR_Comm * comm, int rank, const MPIDI_av_entry_t * av, int vci)
-{
-#if MPIDI_CH4_MAX_VCIS > 1
-    int lpid = 0, avtid = 0;
-    if (vci > 0) {
-        MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
-        MPIDI_BUFENLARGE_peer_t *const *peers = MPIDI_BUFENLARGE_vci(vci)->peers;
-        return avtid == 0 && peers ? peers[lpid] : NULL;
-    }
-#endif
-    return av->netmod.bufenlarge.peer;
-}
-
-/* The channel a message may be handed to at once; NULL: it has to take the slow path. */
-MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(MPIR_Comm * comm, int rank,
-                                                                       const MPIDI_av_entry_t * av,
-                                                                       int vci)
-{
-    const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_known_peer(comm, rank, av, vci);
+    const MPIDI_BUFENLARGE_peer_t *peer =
+        MPIDI_BUFENLARGE_peer_known(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
     return likely(peer != NULL) ? peer->direct : NULL;
 }
 
-/* Hands header and data over; `flags` as for the library's send. True when both were taken whole; send->sent and send->status tell. */
+/* Hands header and data to the library, with the library's flags. Returns true when it took both whole; sets send->sent
+ * and send->status in any case. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_try_send(bufenlarge_channel_t * channel,
                                                         MPIDI_BUFENLARGE_send_t * send,
                                                         unsigned flags)
@@ -81,7 +51,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
 
     send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, 0);
     bufenlarge_channel_t *channel =
-        MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
+        MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
     if (unlikely(!channel || !MPIDI_BUFENLARGE_try_send(channel, &send, 0)))
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, &send);
 
@@ -102,28 +72,24 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     int mpi_errno = MPI_SUCCESS, contig;
     size_t data_bytes;
     MPI_Aint true_lb;
-    MPL_pointer_attr_t attr;
     MPIR_FUNC_ENTER;
 
     /* Handles MPI_DATATYPE_NULL, which MPIDIG passes with messages that have no data. */
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_bytes, true_lb);
-    send.header_bytes =
-        MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, data_bytes);
+    send.header_bytes = MPIDI_BUFENLARGE_header_fill(&header, handler_id, am_hdr, am_hdr_sz, data_bytes);
     send.data_bytes = data_bytes;
-    if ((MPI_Aint) data_bytes >= MPIDI_BUFENLARGE_global.large_min
-        && MPIDI_BUFENLARGE_may_expose(data, count, datatype, data_bytes)) {
-        mpi_errno = MPIDI_BUFENLARGE_send_large(comm, rank, &send, &header.wire, data, count, datatype);
+    if ((MPI_Aint) data_bytes >= MPIDI_BUFENLARGE_global.rendezvous_min
+        && MPIDI_BUFENLARGE_may_advertise(data, count, datatype, data_bytes)) {
+        mpi_errno = MPIDI_BUFENLARGE_send_rendezvous(comm, rank, &send, &header.wire, data, count, datatype);
         goto fn_exit;
     }
-    MPIR_GPU_query_pointer_attr(data, &attr);
-    if (unlikely((!contig || attr.type == MPL_GPU_POINTER_DEV) && data_bytes > 0)) {
+    if (unlikely((!contig || MPIDI_BUFENLARGE_on_device(data)) && data_bytes > 0)) {
         mpi_errno = MPIDI_BUFENLARGE_send_packed(comm, rank, &send, count, datatype);
         goto fn_exit;
     }
 
     send.data = MPIR_get_contig_ptr(data, true_lb);
-    bufenlarge_channel_t *channel =
-        MPIDI_BUFENLARGE_direct(comm, rank, MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
+    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(MPIDIU_comm_rank_to_av(comm, rank), dst_vci);
     if (likely(channel && MPIDI_BUFENLARGE_try_send(channel, &send, 0)))
         mpi_errno = MPIDIG_global.origin_cbs[handler_id] (sreq);
     else
@@ -134,8 +100,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     return mpi_errno;
 }
 
-/* The replies are sent by handlers. Since no send of this netmod makes progress, they need not
- * differ from the others. */
+/* Handlers send replies. They need not differ from other messages, because no send of this netmod makes
+ * progress. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr_reply(MPIR_Comm * comm, int src_rank,
                                                         int handler_id, const void *am_hdr,
                                                         MPI_Aint am_hdr_sz, int src_vci,
@@ -164,7 +130,7 @@ MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_limit(void)
     return MPIDI_BUFENLARGE_global.eager_max;
 }
 
-/* Data of an eager message that nobody expects goes into one of MPIDIG's unexpected buffers. */
+/* MPIDIG copies the data of an unexpected eager message into one of its own buffers. */
 MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_buf_limit(void)
 {
     return MPIDI_BUFENLARGE_global.eager_max;
@@ -175,17 +141,17 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_check_eager(MPI_Aint am_hdr_sz, MPI_Ai
                                                       MPI_Datatype datatype, MPIR_Request * sreq)
 {
     return data_sz <= MPIDI_BUFENLARGE_global.eager_max
-        || (data_sz >= MPIDI_BUFENLARGE_global.large_min
-            && MPIDI_BUFENLARGE_may_expose(data, count, datatype, (size_t) data_sz));
+        || (data_sz >= MPIDI_BUFENLARGE_global.rendezvous_min
+            && MPIDI_BUFENLARGE_may_advertise(data, count, datatype, (size_t) data_sz));
 }
 
-/* Called for a large message that nobody expected, when a receive matches it. */
+/* Returns the function to call when a receive matches a rendezvous message that was unexpected. */
 MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(uint32_t attr)
 {
-    return MPIDI_BUFENLARGE_large_matched;
+    return MPIDI_BUFENLARGE_rendezvous_matched;
 }
 
-/* Requests own nothing of this netmod (bufenlarge_pre.h). */
+/* A request owns nothing of this netmod (bufenlarge_pre.h). */
 MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
 {
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_backlog.c: what could not be sent at once. Each peer has a backlog; whatever the
- * library did not take goes to its end, and every later message to that peer behind it, so that
- * nothing is overtaken. Only the first message of a backlog may be open in the library (taken in
- * part). Progress tries each backlog once per round. A backlog is not bounded: MPI bounds it, since
- * everything in it but headers of MPIDIG has a request that somebody waits for.
+ * bufenlarge_backlog.c: messages that could not be sent at once. Each peer has a backlog. What the
+ * library did not take goes to its end, and every later message to that peer behind it, so that all
+ * stay in order. Only the first message of a backlog may be open in the library (taken in part).
+ * Progress tries each backlog once per round. The netmod sets no limit to a backlog; MPI does, because
+ * everything in it but headers of MPIDIG has a request that some call waits for.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 #include "utlist.h"
 
-/* NULL when memory is out. */
+/* Returns NULL when there is no memory. */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send)
 {
     MPIDI_BUFENLARGE_deferred_t *deferred =
@@ -21,8 +21,8 @@ MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENL
     deferred->sreq = send->sreq;
     deferred->handler_id = send->handler_id;
     deferred->data_bytes = send->data_bytes;
-    deferred->window = send->data;
-    deferred->window_bytes = deferred->data_bytes;
+    deferred->chunk = send->data;
+    deferred->chunk_bytes = deferred->data_bytes;
     deferred->pack_datatype = MPI_DATATYPE_NULL;
     deferred->header_bytes = send->header_bytes;
     deferred->header_sent = MPL_MIN(send->sent, send->header_bytes);
@@ -31,7 +31,7 @@ MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENL
     return deferred;
 }
 
-/* The same with a copy of the data, which is contiguous or none. */
+/* Does the same with a copy of the data, which is contiguous or empty. */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_copy(const MPIDI_BUFENLARGE_send_t * send)
 {
     MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
@@ -43,7 +43,7 @@ MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_copy(const MPIDI_BUFENLAR
         return NULL;
     }
     memcpy(deferred->owned, send->data, send->data_bytes);
-    deferred->window = deferred->owned;
+    deferred->chunk = deferred->owned;
     return deferred;
 }
 
@@ -55,7 +55,7 @@ static void datatype_release(MPIDI_BUFENLARGE_deferred_t * deferred)
     }
 }
 
-/* The end of a message: sent, or given up with an error. The callback comes last, since it may free
+/* Ends a message that is sent, or given up with an error. The callback comes last, because it may free
  * the request. */
 static int deferred_finish(MPIDI_BUFENLARGE_deferred_t * deferred, int error)
 {
@@ -71,8 +71,8 @@ static int deferred_finish(MPIDI_BUFENLARGE_deferred_t * deferred, int error)
     return MPIDIG_global.origin_cbs[handler_id] (sreq);
 }
 
-/* Fills the pack buffer with the data that comes next. It can end before the buffer does, since an
- * element of the datatype is packed whole or not at all. */
+/* Fills the pack buffer with the data that comes next. The data can end before the buffer does, because
+ * MPICH packs an element of the datatype whole or not at all. */
 static int pack_next(MPIDI_BUFENLARGE_deferred_t * deferred)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -85,9 +85,9 @@ static int pack_next(MPIDI_BUFENLARGE_deferred_t * deferred)
                                   deferred->owned, (MPI_Aint) wanted, &packed);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(packed <= 0, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_pack");
-    deferred->window = deferred->owned;
-    deferred->window_begin = deferred->data_sent;
-    deferred->window_bytes = (size_t) packed;
+    deferred->chunk = deferred->owned;
+    deferred->chunk_begin = deferred->data_sent;
+    deferred->chunk_bytes = (size_t) packed;
     if ((size_t) packed == left)
         datatype_release(deferred);
 
@@ -97,7 +97,7 @@ static int pack_next(MPIDI_BUFENLARGE_deferred_t * deferred)
     goto fn_exit;
 }
 
-/* Offers the library the header's rest and the window's rest. */
+/* Offers the library the rest of the header and the rest of the chunk. */
 static bufenlarge_status_t offer(bufenlarge_channel_t * channel,
                                  MPIDI_BUFENLARGE_deferred_t * deferred, size_t * taken_p,
                                  size_t * offered_p)
@@ -105,46 +105,46 @@ static bufenlarge_status_t offer(bufenlarge_channel_t * channel,
     struct iovec iov[2];
     int count = 0;
     const size_t header_left = deferred->header_bytes - deferred->header_sent;
-    const size_t skip = deferred->data_sent - deferred->window_begin;
-    const size_t window_left = deferred->window_bytes - skip;
-    const size_t window_end = deferred->window_begin + deferred->window_bytes;
+    const size_t skip = deferred->data_sent - deferred->chunk_begin;
+    const size_t chunk_left = deferred->chunk_bytes - skip;
+    const size_t chunk_end = deferred->chunk_begin + deferred->chunk_bytes;
 
     if (header_left > 0) {
         iov[count].iov_base = deferred->header + deferred->header_sent;
         iov[count++].iov_len = header_left;
     }
-    if (window_left > 0) {
-        iov[count].iov_base = (void *) (deferred->window + skip);
-        iov[count++].iov_len = window_left;
+    if (chunk_left > 0) {
+        iov[count].iov_base = (void *) (deferred->chunk + skip);
+        iov[count++].iov_len = chunk_left;
     }
     *taken_p = 0;
-    *offered_p = header_left + window_left;
+    *offered_p = header_left + chunk_left;
     bufenlarge_status_t status =
         bufenlarge_channel_send(channel, iov, count, BUFENLARGE_CORK |
-                                (window_end < deferred->data_bytes ? BUFENLARGE_MORE : 0), taken_p);
+                                (chunk_end < deferred->data_bytes ? BUFENLARGE_MORE : 0), taken_p);
     const size_t of_header = MPL_MIN(*taken_p, header_left);
     deferred->header_sent += of_header;
     deferred->data_sent += *taken_p - of_header;
     return status;
 }
 
-/* Sends what can go. True: the library has the whole message. A message that cannot be continued
- * would stay open in the library for ever, with nothing able to follow: the peer is lost then. */
+/* Sends what can go. Returns true when the library has taken the whole message. A message that cannot
+ * be continued would stay open in the library for ever and block all others: the peer is lost then. */
 static bool advance(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                     MPIDI_BUFENLARGE_deferred_t * deferred, unsigned *moved_p)
 {
     size_t taken, offered;
     do {
-        if (deferred->data_sent == deferred->window_begin + deferred->window_bytes
+        if (deferred->data_sent == deferred->chunk_begin + deferred->chunk_bytes
             && deferred->data_sent < deferred->data_bytes && pack_next(deferred) != MPI_SUCCESS) {
-            MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, BUFENLARGE_ERR_ARGUMENT,
+            MPIDI_BUFENLARGE_peer_lost(vci, peer->number, BUFENLARGE_ERR_ARGUMENT,
                                        "a message's datatype could not be packed");
             return false;
         }
         bufenlarge_status_t status = offer(peer->channel, deferred, &taken, &offered);
         *moved_p += taken > 0;
         if (status != BUFENLARGE_OK) {
-            MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, status,
+            MPIDI_BUFENLARGE_peer_lost(vci, peer->number, status,
                                        bufenlarge_channel_error(peer->channel));
             return false;
         }
@@ -152,7 +152,7 @@ static bool advance(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
     return taken == offered;
 }
 
-static void append(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+static void enqueue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                     MPIDI_BUFENLARGE_deferred_t * deferred)
 {
     if (peer->backlog == NULL) {
@@ -162,7 +162,7 @@ static void append(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
     DL_APPEND(peer->backlog, deferred);
 }
 
-static void take_off(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
+static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                     MPIDI_BUFENLARGE_deferred_t * deferred)
 {
     DL_DELETE(peer->backlog, deferred);
@@ -172,8 +172,8 @@ static void take_off(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * pee
     }
 }
 
-/* Sends from the backlog while the library takes whole messages. Returns how often it took something.
- * Nothing is added to it meanwhile: completing a request sends nothing. */
+/* Sends from the backlog while the library takes whole messages. Returns how often the library took
+ * something. The backlog does not grow meanwhile: completing a request sends nothing. */
 unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     unsigned moved = 0;
@@ -181,21 +181,21 @@ unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFE
         MPIDI_BUFENLARGE_deferred_t *first = peer->backlog;
         if (!advance(vci, peer, first, &moved))
             break;
-        take_off(vci, peer, first);
+        dequeue(vci, peer, first);
         MPIDI_BUFENLARGE_keep_error(vci, deferred_finish(first, MPI_SUCCESS));
     }
-    /* What went in together is written together. */
+    /* Messages that the library took together share an RDMA write. */
     if (moved > 0)
         bufenlarge_channel_flush(peer->channel);
     return moved;
 }
 
-/* Gives up all that a lost peer was to get. */
+/* Gives up all messages to a lost peer. */
 void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     while (peer->backlog) {
         MPIDI_BUFENLARGE_deferred_t *first = peer->backlog;
-        take_off(vci, peer, first);
+        dequeue(vci, peer, first);
         deferred_finish(first, MPIDI_BUFENLARGE_peer_error(peer));
     }
 }
@@ -206,7 +206,7 @@ void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
 {
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(peer->vci);
     const bool first = peer->backlog == NULL;
-    append(vci, peer, deferred);
+    enqueue(vci, peer, deferred);
     if (first)
         MPIDI_BUFENLARGE_backlog_flush(vci, peer);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_collect.c: each process's report, and how they come together at rank 0. */
+/* bufenlarge_collect.c: makes each process's report, and collects the reports at rank 0. */
 #include "mpidimpl.h"
 #include "bufenlarge_summary.h"
 
-/* From taking it to sending it. */
+/* The own report until it is sent. */
 static MPIDI_BUFENLARGE_report_t *own_report;
 
 /* Rank 0 only. */
@@ -22,16 +22,18 @@ static void keep_report(uint32_t rank, MPIDI_BUFENLARGE_report_t * report)
     reports_arrived++;
 }
 
-/* A report of another process. Becomes ours. */
-void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, char *data, size_t bytes)
+/* Keeps a copy of the report of another process; one that is not as it should be counts as missing. */
+void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, const void *data, size_t bytes)
 {
-    MPIDI_BUFENLARGE_report_t *report = (MPIDI_BUFENLARGE_report_t *) data;
-    if (bytes < sizeof(*report) || report->report_bytes != bytes || report->rank != rank
-        || (bytes - sizeof(*report)) / sizeof(report->channels[0]) != report->channel_count) {
-        MPL_free(data);
+    MPIDI_BUFENLARGE_report_t *report = bytes < sizeof(*report) ? NULL : MPL_malloc(bytes, MPL_MEM_OTHER);
+    if (report == NULL)
         return;
-    }
-    keep_report(rank, report);
+    memcpy(report, data, bytes);
+    if (report->report_bytes != bytes || report->rank != rank
+        || (bytes - sizeof(*report)) / sizeof(report->channels[0]) != report->channel_count)
+        MPL_free(report);
+    else
+        keep_report(rank, report);
 }
 
 static uint32_t count_channels(void)
@@ -46,20 +48,20 @@ static uint32_t count_channels(void)
     return count;
 }
 
-static void add_context_large(MPIDI_BUFENLARGE_large_t * large, const bufenlarge_context_stats_t * stats)
+static void add_context_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bufenlarge_context_stats_t * stats)
 {
-    large->reads += stats->reads;
-    large->read_bytes += stats->read_bytes;
-    large->response_bytes += stats->response_bytes;
-    large->fragment_bytes += stats->fragment_bytes;
-    large->by_immediate += stats->reads_by_immediate;
-    large->by_message += stats->reads_by_message;
-    large->registrations += stats->user_registrations;
-    large->registered_bytes_max += stats->user_bytes_max;
-    large->refused += stats->user_refused;
+    sum->reads += stats->reads;
+    sum->read_bytes += stats->read_bytes;
+    sum->response_bytes += stats->response_bytes;
+    sum->fragment_bytes += stats->fragment_bytes;
+    sum->by_immediate += stats->reads_by_immediate;
+    sum->by_message += stats->reads_by_message;
+    sum->registrations += stats->user_registrations;
+    sum->registered_bytes_max += stats->user_bytes_max;
+    sum->refused += stats->user_refused;
 }
 
-/* The counts of one VCI, whose channels go from `at` on. Returns how many there are. */
+/* Adds the counts of one VCI; its channels go from `at` on. Returns how many it has. */
 static uint32_t add_context(MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFENLARGE_vci_t * vci, uint32_t at)
 {
     bufenlarge_context_stats_t stats;
@@ -72,7 +74,7 @@ static uint32_t add_context(MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFE
     report->registered_bytes_max += stats.registered_bytes_max;
     report->registrations += stats.registrations;
     report->deregistrations += stats.deregistrations;
-    add_context_large(&report->large, &stats);
+    add_context_rendezvous(&report->rendezvous, &stats);
     for (uint32_t peer = 0; peer < (uint32_t) MPIR_Process.size && count < report->channel_count; peer++) {
         report->channels[count].vci = (uint32_t) vci->number;
         count += bufenlarge_context_channel_stats(vci->context, peer, &report->channels[count].stats) != 0;
@@ -80,7 +82,7 @@ static uint32_t add_context(MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFE
     return count - at;
 }
 
-/* What is the same on all VCIs. */
+/* Fills in what is the same on all VCIs. */
 static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_context_t * context)
 {
     bufenlarge_context_stats_t stats;
@@ -97,7 +99,7 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     report->peer_memory.basis = NULL;   /* means nothing elsewhere */
 }
 
-/* Writes down what the job has made of the channels. NULL when memory is out. */
+/* Makes a report of the channels as they are now. Returns NULL when there is no memory for it. */
 static MPIDI_BUFENLARGE_report_t *make_report(void)
 {
     const uint32_t count = count_channels();
@@ -115,21 +117,27 @@ static MPIDI_BUFENLARGE_report_t *make_report(void)
     return report;
 }
 
-/* To be called before any process sends its report: that alone opens and enlarges channels. */
+/* To be called before any process sends its report: the reports open and enlarge channels, too. */
 void MPIDI_BUFENLARGE_report_take(void)
 {
     own_report = make_report();
 }
 
-/* Sends the report to rank 0, or rather begins to. */
+/* Begins to send the report to rank 0. */
 void MPIDI_BUFENLARGE_report_send(void)
 {
     MPIDI_BUFENLARGE_report_t *report = own_report;
     own_report = NULL;
-    if (report != NULL && MPIR_Process.rank == 0)
+    if (report == NULL)
+        return;
+    if (MPIR_Process.rank == 0) {
         keep_report(0, report);
-    else if (report != NULL)
-        MPIDI_BUFENLARGE_send_report(0, (char *) report, report->report_bytes);
+        return;
+    }
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), 0);
+    if (peer != NULL)
+        MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_REPORT, 0, report, report->report_bytes);
+    MPL_free(report);
 }
 
 int MPIDI_BUFENLARGE_report_missing(void)
@@ -137,7 +145,7 @@ int MPIDI_BUFENLARGE_report_missing(void)
     return MPIR_Process.size - reports_arrived;
 }
 
-/* The last number of a knob's list, which the library has checked; 0 when it was left to it. */
+/* Returns the last number of a knob's list, which the library has checked; 0 when there is none. */
 static uint64_t last_number(const char *list)
 {
     const char *comma = list ? strrchr(list, ',') : NULL;
@@ -155,17 +163,17 @@ static void add_channel(MPIDI_BUFENLARGE_totals_t * totals,
     totals->ring_bytes_max += channel->registered_bytes_max;
 }
 
-static void add_large(MPIDI_BUFENLARGE_large_t * total, const MPIDI_BUFENLARGE_large_t * large)
+static void add_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * total, const MPIDI_BUFENLARGE_rendezvous_t * one)
 {
-    total->reads += large->reads;
-    total->read_bytes += large->read_bytes;
-    total->response_bytes += large->response_bytes;
-    total->fragment_bytes += large->fragment_bytes;
-    total->by_immediate += large->by_immediate;
-    total->by_message += large->by_message;
-    total->registrations += large->registrations;
-    total->registered_bytes_max = MPL_MAX(total->registered_bytes_max, large->registered_bytes_max);
-    total->refused += large->refused;
+    total->reads += one->reads;
+    total->read_bytes += one->read_bytes;
+    total->response_bytes += one->response_bytes;
+    total->fragment_bytes += one->fragment_bytes;
+    total->by_immediate += one->by_immediate;
+    total->by_message += one->by_message;
+    total->registrations += one->registrations;
+    total->registered_bytes_max = MPL_MAX(total->registered_bytes_max, one->registered_bytes_max);
+    total->refused += one->refused;
 }
 
 static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
@@ -181,7 +189,7 @@ static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
         totals->channels_failed += report->channels_failed;
         totals->connects_refused += report->connects_refused;
         totals->connects_crossed += report->connects_crossed;
-        add_large(&totals->large, &report->large);
+        add_rendezvous(&totals->rendezvous, &report->rendezvous);
         for (uint32_t i = 0; i < report->channel_count; i++)
             add_channel(totals, &report->channels[i].stats);
     }
@@ -189,10 +197,10 @@ static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
         * last_number(MPIR_CVAR_BUFENLARGE_SLOTS);
 }
 
-/* Rank 0: what has come by now. */
+/* Prints, at rank 0, the reports that have arrived by now. */
 void MPIDI_BUFENLARGE_report_print(void)
 {
-    const char *path = bufenlarge_options_summary_file(MPIDI_BUFENLARGE_global.options);
+    const char *path = MPIDI_BUFENLARGE_global.knobs.summary_file;
     MPIDI_BUFENLARGE_totals_t totals;
     if (reports == NULL)
         return;

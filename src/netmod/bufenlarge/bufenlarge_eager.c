@@ -2,16 +2,16 @@
 /*
  * bufenlarge_eager.c: eager messages with the short header of MPIDI_BUFENLARGE_eager_t, incoming.
  *
- * One that is here as a whole, and that a receive waits for whose buffer is plain memory, is copied there
- * and the receive completed: what MPIDIG would do, less what it does for other messages. All others are
- * MPIDIG's, which gets the header it would have had from its own kind.
+ * When a message is here as a whole, and a receive with a plain buffer waits for it, the netmod copies it
+ * there and completes the receive: it does what MPIDIG would do, less what MPIDIG does for other messages.
+ * All other messages go to MPIDIG with a header of MPIDIG's own kind.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 #include "bufenlarge_am_send.h"
 #include "utlist.h"
 
-/* sreq_ptr is for acknowledgements, which no eager message gets. */
+/* Makes MPIDIG's header. No eager message gets an acknowledgement, so there is no sreq_ptr. */
 static void make_hdr(const MPIDI_BUFENLARGE_eager_t * eager, MPIDIG_hdr_t * hdr)
 {
     hdr->src_rank = eager->src_rank;
@@ -24,8 +24,8 @@ static void make_hdr(const MPIDI_BUFENLARGE_eager_t * eager, MPIDIG_hdr_t * hdr)
     hdr->rndv_hdr_sz = 0;
 }
 
-/* What is wrong with a header; NULL: nothing. */
-static const char *refusal(const MPIDI_BUFENLARGE_eager_t * eager)
+/* Returns what is wrong with a header, NULL when nothing is. */
+static const char *check_header(const MPIDI_BUFENLARGE_eager_t * eager)
 {
     if (unlikely(eager->data_bytes > (size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE))
         return "it sent an eager message that is too large";
@@ -35,12 +35,11 @@ static const char *refusal(const MPIDI_BUFENLARGE_eager_t * eager)
     return NULL;
 }
 
-/* Whether the message fills elements of the receive's buffer, which lie one behind the other, and no
- * other receive was posted along with this one (for MPI_ANY_SOURCE, in shared memory). */
+/* Returns whether the message fills whole elements of the receive's buffer, the elements are contiguous,
+ * and no other receive was posted along with this one (for MPI_ANY_SOURCE, in shared memory). */
 static bool is_plain(const MPIR_Request * rreq, size_t data_bytes)
 {
     const MPI_Datatype datatype = MPIDIG_REQUEST(rreq, datatype);
-    MPL_pointer_attr_t attr;
 
     if (MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) != NULL || !HANDLE_IS_BUILTIN(datatype))
         return false;
@@ -48,11 +47,10 @@ static bool is_plain(const MPIR_Request * rreq, size_t data_bytes)
     const size_t room = element * (size_t) MPIDIG_REQUEST(rreq, count);
     if (data_bytes != room && (data_bytes > room || data_bytes % element != 0))
         return false;
-    MPIR_GPU_query_pointer_attr(MPIDIG_REQUEST(rreq, buffer), &attr);
-    return attr.type != MPL_GPU_POINTER_DEV;
+    return !MPIDI_BUFENLARGE_on_device(MPIDIG_REQUEST(rreq, buffer));
 }
 
-/* True when a plain receive was waiting, and has it now. */
+/* Returns true when a plain receive was waiting, and has the message now. */
 static bool complete_posted(int vci, const MPIDI_BUFENLARGE_eager_t * eager, const void *data,
                             int *error_p)
 {
@@ -84,7 +82,7 @@ const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
     MPIDIG_hdr_t hdr;
     uint32_t attr = 0;
 
-    const char *text = refusal(eager);
+    const char *text = check_header(eager);
     if (unlikely(text != NULL))
         return text;
     if (unlikely(!complete_posted(vci->number, eager, data, &mpi_errno))) {
@@ -99,15 +97,15 @@ const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
     return NULL;
 }
 
-/* Of a message in several pieces the header has been collected, *have_p bytes: turns it into that of
- * MPIDIG's own kind. Returns what is wrong with it. */
+/* Turns the header of a message in several fragments, which has been collected, into the header of an
+ * active message, and sets *have_p to its length. Returns what is wrong with it. */
 const char *MPIDI_BUFENLARGE_eager_expand(MPIDI_BUFENLARGE_header_t * header, size_t * have_p)
 {
     MPIDI_BUFENLARGE_eager_t eager;
     MPIDIG_hdr_t hdr;
 
     memcpy(&eager, &header->wire, sizeof(eager));
-    const char *text = refusal(&eager);
+    const char *text = check_header(&eager);
     if (text != NULL)
         return text;
     make_hdr(&eager, &hdr);

@@ -55,10 +55,17 @@ int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
     return mpi_errno;
 }
 
-/* Why a lost peer cannot be spoken to. */
+/* Keeps the first error of a VCI until progress can return it. */
+void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno)
+{
+    if (vci->mpi_errno == MPI_SUCCESS)
+        vci->mpi_errno = mpi_errno;
+}
+
+/* Makes an error code that says why a lost peer cannot be reached. */
 int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
-    snprintf(text, sizeof(text), "process %u is lost: %s", (unsigned) peer->rank, peer->lost_text);
+    snprintf(text, sizeof(text), "process %u is lost: %s", (unsigned) peer->number, peer->lost_text);
     return MPIDI_BUFENLARGE_error(peer->lost_status, text);
 }

@@ -2,45 +2,45 @@
 /*
  * bufenlarge_finalize.c: MPI_Finalize without losing a message and without hanging.
  *
- * What has to be had: no process stops making progress while another one still needs it. A process
- * needs the others as long as it has a backlog or the library has not written all it took:
- * the receiver has to free slots, to answer an enlargement, to accept a connection.
+ * No process may stop making progress while another one still needs it. A process needs the others as
+ * long as it has a backlog or the library has not written all it took: the receiver has to free slots,
+ * acknowledge an enlargement, accept a connection.
  *
- * Nearly all such messages are waited for by their receiver, which is then not in MPI_Finalize yet.
- * Not all: an eager message that is never received, the acknowledgement of an MPI_Issend whose
- * request was freed. To drain first and enter the process manager's barrier then, as one would, hangs
- * with them: the receiver may already be in that barrier, which makes no progress.
+ * The receiver waits for nearly all such messages and is then not in MPI_Finalize yet. It does not wait
+ * for an eager message that is never received, or for the acknowledgement of an MPI_Issend whose request
+ * was freed. With these, draining first and then entering the process manager's barrier would hang: the
+ * receiver may already be in that barrier, which makes no progress.
  *
- * So the barrier is waited for in a thread of its own, while this one goes on making progress:
+ * So a thread of its own waits for the barrier, while this one goes on making progress:
  *
  *   1. drain: progress until there is no backlog and the library is idle
  *   2. the process manager's barrier, with progress
- *   3. leave of the processes of other jobs that there are connections to (bufenlarge_farewell.c)
+ *   3. disconnect requests to the processes of other jobs that are connected (bufenlarge_disconnect.c)
  *   4. close
  *
- * Nobody is stuck in 1: each process makes progress until it leaves 2, and 2 ends only after all
- * have entered it, that is have ended 1. Nobody loses anything in 4: whoever is there has seen 2
- * end, so all have ended 1. A handler that runs during 2 may reply; it is to somebody who waits for
- * the reply and so has not entered MPI_Finalize; that it is gone is ensured by the same argument, as
- * 2 cannot end before that one has come.
+ * No process hangs in 1: each makes progress until it leaves 2, and 2 ends only after all have entered
+ * it, that is, have ended 1. No process loses a message in 4: a process that is there has seen 2 end, so
+ * all have ended 1. A handler that runs during 2 may reply to a process that waits for the reply and so
+ * has not entered MPI_Finalize; 2 cannot end before that process enters it, so the reply arrives as well.
  *
- * A barrier of messages between the processes would do as well, but open connections, log2(N) per
- * process, that the job had no use for; with the process manager's, MPI_Finalize opens none.
+ * A barrier made of messages between the processes would also do, but it opens log2(N) connections per
+ * process that the job had no use for. With the process manager's barrier MPI_Finalize opens none.
  *
- * With the summary on, each process writes its report after 1, since the reports themselves open and
- * enlarge channels, and only after a barrier more do they go to rank 0. A second barrier tells rank
- * 0 that all have been sent, and the one of 2 keeps all in place until it has them. Rank 0 waits for
- * stragglers a limited time only, since a process may have failed to reach it.
+ * With the summary on, each process makes its report after 1, because the reports themselves open and
+ * enlarge channels, and sends it to rank 0 only after one more barrier. A second barrier shows rank 0
+ * that all have sent theirs, and the barrier of 2 keeps all processes in place until rank 0 has them.
+ * Rank 0 waits for late reports a limited time only, because a process may have failed to reach it.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
 #include <pthread.h>
 #include <signal.h>
 
-/* For reports that are on their way when all processes have sent theirs. */
+/* How long rank 0 waits for reports that are on their way when all processes have sent theirs. */
 #define REPORTS_WAIT_SECONDS 10.0
 
-/* After a process of the own job was lost. Long enough for all others to leave the barrier when it has ended. */
+/* How long the barrier may last after a process of the own job was lost: all others leave it in that time once it has
+ * ended. */
 #define LOST_WAIT_SECONDS 10.0
 
 typedef struct {
@@ -57,7 +57,7 @@ static void *wait_for_barrier(void *arg)
     return NULL;
 }
 
-/* Signals are left to the application's own threads. */
+/* Starts the thread, with all signals blocked: they are for the application's own threads. */
 static bool barrier_start(barrier_t * barrier)
 {
     sigset_t all, before;
@@ -70,8 +70,8 @@ static bool barrier_start(barrier_t * barrier)
     return error == 0;
 }
 
-/* Shared memory too: a process of the same node may wait for what is queued there. Not MPID_Progress,
- * which also talks to the process manager. */
+/* Makes progress in shared memory too: a process of the same node may wait for what is queued there. It
+ * does not call MPID_Progress, which also talks to the process manager. */
 static int make_progress(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -104,8 +104,8 @@ static bool any_own_lost(void)
     return false;
 }
 
-/* Every backlog ends: its messages go, or the peer is found lost and they are given up. The first error
- * is returned, when the rest has been done. */
+/* Makes progress until all backlogs are empty: their messages are sent, or the peer is lost and they are
+ * given up. Returns the first error, after the rest has been done. */
 static int drain(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -117,9 +117,9 @@ static int drain(void)
     return mpi_errno;
 }
 
-/* Others may have left the barrier, and closed, before we know that it has ended: that they are
- * lost then is no error. But one that has ended without MPI_Finalize never comes to it. Where the process manager
- * lets the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they are not to wait for ever. */
+/* Other processes may have left the barrier, and closed, before this one learns that it has ended: their loss is no
+ * error then. But a process that ended without MPI_Finalize never enters the barrier. Where the process manager lets
+ * the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they may not wait for ever. */
 static bool waits_in_vain(MPL_time_t * since, bool * is_set)
 {
     if (!any_own_lost())
@@ -137,7 +137,7 @@ static int barrier_with_progress(void)
     bool is_set = false, in_vain = false;
     if (MPIR_Process.size == 1)
         return MPI_SUCCESS;
-    /* Without a thread there is the small risk described above. */
+    /* Without a thread the hang described above is possible. */
     if (!barrier_start(&barrier))
         return MPIR_pmi_barrier();
     while (!MPL_atomic_acquire_load_int(&barrier.done) && !in_vain) {
@@ -145,7 +145,7 @@ static int barrier_with_progress(void)
         in_vain = waits_in_vain(&since, &is_set);
     }
     if (in_vain)
-        pthread_cancel(barrier.thread); /* it reads what will not come */
+        pthread_cancel(barrier.thread); /* it reads from a pipe that stays empty */
     pthread_join(barrier.thread, NULL);
     return in_vain ? MPI_SUCCESS : barrier.mpi_errno;
 }
@@ -159,7 +159,7 @@ static void await_reports(void)
         make_progress();
 }
 
-/* A report that cannot be written or sent is missed, and named, at rank 0; nothing else comes of it. */
+/* When a report cannot be made or sent, rank 0 prints which one is missing; there is no other effect. */
 static int summarize(void)
 {
     MPIDI_BUFENLARGE_report_take();
@@ -178,7 +178,7 @@ static int finish_messages(void)
 {
     int mpi_errno = drain();
     int error = MPI_SUCCESS;
-    if (bufenlarge_options_summary(MPIDI_BUFENLARGE_global.options))
+    if (MPIDI_BUFENLARGE_global.knobs.summary)
         error = summarize();
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = error;
@@ -186,14 +186,14 @@ static int finish_messages(void)
     return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
 }
 
-static void take_leave(void)
+static void disconnect(void)
 {
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
     MPL_time_t begin;
-    if (!MPIDI_BUFENLARGE_farewell_send(vci))
+    if (!MPIDI_BUFENLARGE_disconnect_send(vci))
         return;
     MPL_wtime(&begin);
-    while (!MPIDI_BUFENLARGE_farewell_done(vci, &begin))
+    while (!MPIDI_BUFENLARGE_disconnect_done(vci, &begin))
         make_progress();
     drain();
 }
@@ -203,15 +203,15 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
     int mpi_errno = MPI_SUCCESS;
     MPIR_FUNC_ENTER;
 
-    /* With sessions there may never have been a world. */
+    /* With sessions there may never have been an MPI_COMM_WORLD. */
     if (MPIDI_BUFENLARGE_main_vci()->context != NULL) {
         mpi_errno = finish_messages();
-        take_leave();
+        disconnect();
         for (int i = 0; i < MPIDI_global.n_vcis; i++) {
             bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
             MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));
         }
-        MPIDI_BUFENLARGE_dynamic_forget();
+        MPIDI_BUFENLARGE_spawn_finalize();
     }
     bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
     memset(&MPIDI_BUFENLARGE_global, 0, sizeof(MPIDI_BUFENLARGE_global));

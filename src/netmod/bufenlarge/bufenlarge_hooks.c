@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_hooks.c: where MPICH tells the netmod of objects being made and freed. Memory, windows
- * and partitioned communication are MPIDIG's, on active messages; the rest is empty, each for the
- * reason given there.
+ * bufenlarge_hooks.c: the functions that MPICH calls when it makes and frees objects. MPIDIG does
+ * memory, windows and partitioned communication, on active messages; the other functions are empty,
+ * each for the reason given there.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
 
-/* -- communicators: nothing is kept per communicator; addresses are MPICH's, by rank in the world -- */
+/* -- communicators: the netmod keeps nothing per communicator; MPICH's address tables have the processes -- */
 
 int MPIDI_BUFENLARGE_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
@@ -24,13 +24,13 @@ int MPIDI_BUFENLARGE_mpi_comm_free_hook(MPIR_Comm * comm)
     return MPI_SUCCESS;
 }
 
-/* There is no hint that this netmod acts on. */
+/* This netmod acts on no hint. */
 int MPIDI_BUFENLARGE_comm_set_hints(MPIR_Comm * comm, MPIR_Info * info)
 {
     return MPI_SUCCESS;
 }
 
-/* -- operations and datatypes: computed and packed by MPICH itself -- */
+/* -- operations and datatypes: MPICH itself computes and packs -- */
 
 int MPIDI_BUFENLARGE_mpi_op_commit_hook(MPIR_Op * op_p)
 {
@@ -52,7 +52,7 @@ int MPIDI_BUFENLARGE_mpi_type_free_hook(MPIR_Datatype * datatype_p)
     return MPI_SUCCESS;
 }
 
-/* -- memory: ordinary memory, registered when it is read or written by RDMA -- */
+/* -- memory: the library registers ordinary memory when RDMA reads or writes it -- */
 
 void *MPIDI_BUFENLARGE_mpi_alloc_mem(MPI_Aint size, MPIR_Info * info_ptr)
 {
@@ -134,7 +134,7 @@ int MPIDI_BUFENLARGE_mpi_win_free(MPIR_Win ** win_ptr)
     return MPIDIG_mpi_win_free(win_ptr);
 }
 
-/* The VCI that MPICH names may be beyond those there are. */
+/* MPICH may name a VCI that does not exist. */
 static int begin_window(MPIR_Win * win)
 {
     MPIDI_WIN(win, am_vci) %= MPIDI_global.n_vcis;
@@ -142,21 +142,21 @@ static int begin_window(MPIR_Win * win)
     return MPI_SUCCESS;
 }
 
-/* What can be read without the target's part in it is shared with all. */
-static int share_memory(MPIR_Win * win)
+/* Registers the window's memory, so that all processes can read and write it without the target's MPI. */
+static int begin_registered_window(MPIR_Win * win)
 {
     begin_window(win);
-    return MPIDI_BUFENLARGE_window_open(win);
+    return MPIDI_BUFENLARGE_window_create(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_create_hook(MPIR_Win * win)
 {
-    return share_memory(win);
+    return begin_registered_window(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_allocate_hook(MPIR_Win * win)
 {
-    return share_memory(win);
+    return begin_registered_window(win);
 }
 
 int MPIDI_BUFENLARGE_mpi_win_allocate_shared_hook(MPIR_Win * win)
@@ -169,7 +169,7 @@ int MPIDI_BUFENLARGE_mpi_win_create_dynamic_hook(MPIR_Win * win)
     return begin_window(win);
 }
 
-/* Memory of dynamic windows is not shared, so there is nothing to do when it comes and goes. */
+/* The memory of dynamic windows is not registered, so there is nothing to do when it comes and goes. */
 int MPIDI_BUFENLARGE_mpi_win_attach_hook(MPIR_Win * win, void *base, MPI_Aint size)
 {
     return MPI_SUCCESS;
@@ -182,6 +182,6 @@ int MPIDI_BUFENLARGE_mpi_win_detach_hook(MPIR_Win * win, const void *base)
 
 int MPIDI_BUFENLARGE_mpi_win_free_hook(MPIR_Win * win)
 {
-    MPIDI_BUFENLARGE_window_close(win);
+    MPIDI_BUFENLARGE_window_free(win);
     return MPI_SUCCESS;
 }

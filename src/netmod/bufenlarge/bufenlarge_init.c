@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_init.c: from MPI_Init to the first message. Knobs are checked first (init_local), so
- * that a wrong one ends MPI_Init before anything is opened; then, with MPI_COMM_WORLD (init_world),
- * the library's context is opened and the processes exchange the job's key and their address cards
- * through PMI. No connection is made: that happens with the first message.
+ * bufenlarge_init.c: from MPI_Init to the first message. init_local checks the knobs, so that a wrong one
+ * ends MPI_Init before anything is opened. init_world, with MPI_COMM_WORLD, opens the library's contexts,
+ * and the processes exchange the job's key and their addresses through PMI. No process connects: that
+ * happens with the first message.
  */
 #include "mpidimpl.h"
 #include <inttypes.h>
 #include "bufenlarge_noinline.h"
-#include "bufenlarge_cvars.h"   /* from knob_table.h: the CVARs, and MPIDI_BUFENLARGE_FOREACH_KNOB */
 #include "mpidu_bc.h"
 #include <sys/random.h>
 
-MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
-
-static int set_knob(const char *name, const char *value)
-{
-    char text[BUFENLARGE_MESSAGE_BYTES];
-    bufenlarge_status_t status =
-        bufenlarge_options_set(MPIDI_BUFENLARGE_global.options, name, value, text, sizeof(text));
-    return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
-}
-
-/* A process that ends MPI_Init while others are still in PMI's own start makes Hydra 4.0.2 break off
- * without printing why. Whoever comes through here has waited for them: each process has one more
- * barrier before it, this one or share_job_key()'s. */
+/* Waits for the other processes before MPI_Init fails: a process that ends while others still start PMI
+ * makes Hydra 4.0.2 stop without printing why. Each process has one more barrier to pass, this one or
+ * the one of spread_job_key(). */
 static int wait_for_others(int mpi_errno)
 {
     if (MPIR_Process.size > 1) {
@@ -33,34 +22,6 @@ static int wait_for_others(int mpi_errno)
             MPIR_ERR_ADD(mpi_errno, barrier_errno);
     }
     return mpi_errno;
-}
-
-static int set_knobs(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    char text[BUFENLARGE_MESSAGE_BYTES];
-    bufenlarge_options_t *options = bufenlarge_options_create();
-    MPIR_ERR_CHKANDJUMP(!options, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    MPIDI_BUFENLARGE_global.options = options;
-
-#define SET_KNOB(name, value)               \
-    do {                                    \
-        mpi_errno = set_knob(name, value);  \
-        MPIR_ERR_CHECK(mpi_errno);          \
-    } while (0);
-    MPIDI_BUFENLARGE_FOREACH_KNOB(SET_KNOB)
-#undef SET_KNOB
-
-    bufenlarge_status_t status = bufenlarge_options_check(options, text, sizeof(text));
-    if (status != BUFENLARGE_OK) {
-        mpi_errno = MPIDI_BUFENLARGE_error(status, text);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 int MPIDI_BUFENLARGE_init_local(int *tag_bits)
@@ -73,18 +34,17 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPL_COMPILE_TIME_ASSERT(MPIDIG_HANDLER_STATIC_MAX <= UINT8_MAX);
     MPL_COMPILE_TIME_ASSERT(sizeof(MPIDI_BUFENLARGE_peer_t) < 100);
     MPL_COMPILE_TIME_ASSERT(MPIDI_CH4_MAX_VCIS <= UINT8_MAX);
-    /* A port's name has a process's in hexadecimal. */
+    /* A port name has a process name in hexadecimal. */
     MPL_COMPILE_TIME_ASSERT(2 * BUFENLARGE_NAME_BYTES + 64 < MPI_MAX_PORT_NAME);
 
     MPIR_ERR_CHKANDJUMP2(MPIDI_global.n_vcis > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
                          "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_global.n_vcis,
                          MPIDI_CH4_MAX_VCIS);
-    mpi_errno = set_knobs();
+    mpi_errno = MPIDI_BUFENLARGE_knobs_read();
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         MPIDI_BUFENLARGE_vci(i)->number = i;
-        MPIDI_BUFENLARGE_vci(i)->yield_after =
-            bufenlarge_options_yield_after(MPIDI_BUFENLARGE_global.options);
+        MPIDI_BUFENLARGE_vci(i)->yield_after = MPIDI_BUFENLARGE_global.knobs.yield_after;
     }
     /* MPIDIG carries tags as they are. */
     *tag_bits = MPIR_TAG_BITS_DEFAULT;
@@ -99,9 +59,9 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     goto fn_exit;
 }
 
-/* Not MPIR_pmi_bcast(): in MPICH 4.0.2 the number in its key gets out of step between nodes of one
- * process and nodes of several, which then wait for, or read, different keys. With it goes how many VCIs there are,
- * since the cards that follow are as many. */
+/* Tells all processes the key, and the number of VCIs, because each process sends one address per VCI
+ * next. It cannot use MPIR_pmi_bcast(): in MPICH 4.0.2 the number in its key gets out of step between
+ * nodes of one process and nodes of several, which then wait for, or read, different keys. */
 static int spread_job_key(uint64_t * key_p)
 {
     static const char name[] = "bufenlarge-job-key";
@@ -131,9 +91,9 @@ static int spread_job_key(uint64_t * key_p)
     goto fn_exit;
 }
 
-/* The job's key is drawn by rank 0 and goes from process to process through PMI, so it is on no
- * command line, and who is not in the job does not learn it. It has to be known before the first
- * card is made, because whoever has the card can connect. */
+/* Rank 0 draws the job's key and hands it to all processes through PMI, so it is on no command line, and
+ * a process outside the job does not learn it. It has to be known before a process makes its address,
+ * because any process that has the address can connect. */
 static int share_job_key(uint64_t * key_p)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -178,11 +138,12 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
         .failed = MPIDI_BUFENLARGE_failed,
         .user = vci,
         .read_done = MPIDI_BUFENLARGE_read_done,
-        .fragment = MPIDI_BUFENLARGE_piece,
-        .source_released = MPIDI_BUFENLARGE_released,
+        .fragment = MPIDI_BUFENLARGE_fragment,
+        .source_released = MPIDI_BUFENLARGE_source_released,
         .warn = print_warning,
-        .write_done = MPIDI_BUFENLARGE_written,
+        .write_done = MPIDI_BUFENLARGE_write_done,
         .contexts = (uint32_t) MPIDI_global.n_vcis,
+        .fatal = MPIDI_BUFENLARGE_fatal,
     };
     bufenlarge_status_t status =
         bufenlarge_context_open(&config, &vci->context, text, sizeof(text));
@@ -194,21 +155,22 @@ static MPI_Aint limit(size_t bytes)
     return (MPI_Aint) MPL_MIN(bytes, (size_t) PTRDIFF_MAX);
 }
 
-/* Which way a message goes depends on its size and on what the fabric is good at. */
+/* Sets the sizes at which the data path of a message changes, which depend on the fabric. */
 static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     bufenlarge_limits_t limits;
     MPI_Aint eager_max = MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
     bufenlarge_context_limits(vci->context, &limits);
-    MPIDI_BUFENLARGE_global.large_min = limit(limits.rendezvous_min);
+    MPIDI_BUFENLARGE_global.rendezvous_min = limit(limits.rendezvous_min);
     MPIDI_BUFENLARGE_global.put_write_min = limit(limits.window_write_min);
     MPIDI_BUFENLARGE_global.get_read_min = limit(limits.window_read_min);
-    MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.large_min - 1);
+    MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.rendezvous_min - 1);
 }
 
-/* Of `all`, which has for each process the cards of its VCIs, those of one VCI are taken. */
-static bufenlarge_status_t set_cards(const MPIDI_BUFENLARGE_vci_t * vci, const unsigned char *all,
-                                     unsigned char *own)
+/* Gives one VCI's context its addresses out of `all`, which has the addresses of all VCIs for each
+ * process. */
+static bufenlarge_status_t set_addresses(const MPIDI_BUFENLARGE_vci_t * vci, const unsigned char *all,
+                                         unsigned char *own)
 {
     const size_t per_process = (size_t) MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES;
     for (int rank = 0; rank < MPIR_Process.size; rank++)
@@ -218,10 +180,10 @@ static bufenlarge_status_t set_cards(const MPIDI_BUFENLARGE_vci_t * vci, const u
     return bufenlarge_context_set_addresses(vci->context, own, (size_t) MPIR_Process.size);
 }
 
-static int exchange_cards(void)
+static int exchange_addresses(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    unsigned char cards[MPIDI_CH4_MAX_VCIS * BUFENLARGE_ADDRESS_BYTES];
+    unsigned char addresses[MPIDI_CH4_MAX_VCIS * BUFENLARGE_ADDRESS_BYTES];
     unsigned char *of_one = MPL_malloc((size_t) MPIR_Process.size * BUFENLARGE_ADDRESS_BYTES, MPL_MEM_ADDRESS);
     void *all;
     int all_bytes = 0;
@@ -229,18 +191,18 @@ static int exchange_cards(void)
 
     MPIR_ERR_CHKANDJUMP(!of_one, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     for (int i = 0; i < MPIDI_global.n_vcis; i++)
-        bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context, cards + i * BUFENLARGE_ADDRESS_BYTES);
-    /* Cards of equal length, from every process: the variants for other cases (same_len FALSE,
+        bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context, addresses + i * BUFENLARGE_ADDRESS_BYTES);
+    /* Every process gives addresses of equal length: the variants for other cases (same_len FALSE,
      * roots_only TRUE) do not work together in MPICH 4.0.2. */
     mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
-                                      cards, MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES, TRUE, FALSE,
+                                      addresses, MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES, TRUE, FALSE,
                                       &all, &all_bytes);
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_global.n_vcis && status == BUFENLARGE_OK; i++)
-        status = set_cards(MPIDI_BUFENLARGE_vci(i), all, of_one);
+        status = set_addresses(MPIDI_BUFENLARGE_vci(i), all, of_one);
     MPIDU_bc_table_destroy();
     if (status != BUFENLARGE_OK) {
-        mpi_errno = MPIDI_BUFENLARGE_error(status, "the processes' address cards are not usable");
+        mpi_errno = MPIDI_BUFENLARGE_error(status, "the addresses of the processes are not valid");
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -260,8 +222,8 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
     printf("provider: %s (%s), interface: %s\n", stats.provider, stats.protocol,
            stats.interface_name);
     printf("VCIs: %d\n", MPIDI_global.n_vcis);
-    printf("eager up to %ld bytes, without a copy from %ld bytes\n",
-           (long) MPIDI_BUFENLARGE_global.eager_max, (long) MPIDI_BUFENLARGE_global.large_min);
+    printf("eager up to %ld bytes, rendezvous from %ld bytes\n",
+           (long) MPIDI_BUFENLARGE_global.eager_max, (long) MPIDI_BUFENLARGE_global.rendezvous_min);
     printf("===========================\n");
 }
 
@@ -271,18 +233,20 @@ int MPIDI_BUFENLARGE_init_world(void)
     uint64_t job_key;
     MPIR_FUNC_ENTER;
 
-    /* MPICH leaves the entries of address vector 0 uninitialized. */
     for (int rank = 0; rank < MPIR_Process.size; rank++)
-        MPIDIU_get_av(0, rank).netmod.bufenlarge.peer = NULL;
+        MPIDIU_get_av(0, rank).netmod.bufenlarge.number = (uint32_t) rank;
 
     mpi_errno = share_job_key(&job_key);
+    MPIR_ERR_CHECK(mpi_errno);
+    /* Not before: MPI_Init fails in one process only, so the others have to be past PMI's start. */
+    mpi_errno = MPIDI_BUFENLARGE_knobs_check_file();
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i), job_key);
         MPIR_ERR_CHECK(mpi_errno);
     }
     set_limits(MPIDI_BUFENLARGE_main_vci());
-    mpi_errno = exchange_cards();
+    mpi_errno = exchange_addresses();
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)
         print_debug_summary(MPIDI_BUFENLARGE_main_vci());
@@ -298,7 +262,7 @@ int MPIDI_BUFENLARGE_init_world(void)
     goto fn_exit;
 }
 
-/* Everything is ready after init_world, addresses of all VCIs too. */
+/* init_world has done everything, for all VCIs. */
 int MPIDI_BUFENLARGE_post_init(void)
 {
     return MPI_SUCCESS;

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_pre.h: what this netmod puts into MPICH's own objects. Included before most of MPICH
- * is known, so nothing of MPICH may be named here.
+ * bufenlarge_pre.h: what this netmod puts into MPICH's own objects. MPICH includes it before most of
+ * its own declarations, so this file uses none of them.
  */
 #ifndef BUFENLARGE_PRE_H_INCLUDED
 #define BUFENLARGE_PRE_H_INCLUDED
 
-struct MPIDI_BUFENLARGE_peer;
+#include <stdint.h>
 
-/* An entry of the address vector. NULL until the first message to or from that process: a process
- * never spoken to costs this pointer and its address card. */
+/* An entry of an address table: the library's number of the process, which is its place in each
+ * VCI's table of peers (bufenlarge_peer.c). */
 typedef struct {
-    struct MPIDI_BUFENLARGE_peer *peer;
+    uint32_t number;
 } MPIDI_BUFENLARGE_addr_t;
 
 struct MPIDI_BUFENLARGE_incoming;
 
-/* A deferred send owns its state itself (MPIDI_BUFENLARGE_deferred_t), because one request can be the
- * subject of a send and of a receive at the same time. A request has only what a receive needs to find
- * its data when it is matched later; the objects below exist only because MPICH makes a union member of
- * each. */
+/* A deferred send owns its state itself (MPIDI_BUFENLARGE_deferred_t), because one request can belong to
+ * a send and a receive at the same time. A request has only what a receive needs to find its data when
+ * it matches later. The objects with one unused member exist because MPICH makes a union of each. */
 typedef struct {
     struct MPIDI_BUFENLARGE_incoming *incoming;
 } MPIDI_BUFENLARGE_am_request_t;
@@ -38,7 +37,7 @@ typedef struct {
 struct MPIDI_BUFENLARGE_window;
 
 typedef struct {
-    struct MPIDI_BUFENLARGE_window *window;     /* NULL: nothing of it is shared */
+    struct MPIDI_BUFENLARGE_window *window;     /* NULL: MPIDIG does all of it */
 } MPIDI_BUFENLARGE_win_t;
 typedef struct {
     int unused;

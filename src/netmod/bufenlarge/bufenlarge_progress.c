@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_progress.c: the part of progress that has something to do besides the library's round. */
+/* bufenlarge_progress.c: what progress does besides the library's round, and the library's callbacks about failures. */
 #include "mpidimpl.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 #include "utlist.h"
-
-/* Keeps the first error until progress can return it. */
-void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno)
-{
-    if (vci->mpi_errno == MPI_SUCCESS)
-        vci->mpi_errno = mpi_errno;
-}
 
 /* The library's failed callback. */
 void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t status,
@@ -18,32 +11,39 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
     MPIDI_BUFENLARGE_peer_lost(user, peer, status, message);
 }
 
-/* What waited for the peer and is known here ends with an error. Who else waits, for an
- * acknowledgement or with MPI_ANY_SOURCE, learns of it from the error that progress returns, once:
- * it ends the call that waits, whichever that is. Nobody waits for one that has taken leave. */
-static void bury(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
+/* The library's fatal callback: the process cannot go on. */
+void MPIDI_BUFENLARGE_fatal(void *user, bufenlarge_status_t status, const char *message)
+{
+    MPID_Abort(NULL, MPIDI_BUFENLARGE_error(status, message), 1, message);
+}
+
+/* Gives up a lost peer. Everything known here that waits for the peer ends with an error. Other calls
+ * may wait for it too, for an acknowledgement or with MPI_ANY_SOURCE: progress returns an error, once,
+ * which ends the call that waits, whichever it is. After a disconnect request no call waits. */
+static void peer_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
     MPIDI_BUFENLARGE_backlog_fail(vci, peer);
-    MPIDI_BUFENLARGE_oneside_fail(vci, peer);
+    MPIDI_BUFENLARGE_rma_fail(vci, peer);
     MPIDI_BUFENLARGE_receive_fail(vci, peer);
-    if (!peer->has_left)
+    if (!peer->disconnect_received)
         MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_peer_error(peer));
 }
 
-/* Tries the backlogs, deals with lost peers, hands out the stored error. Adds to *moved_p. */
-int MPIDI_BUFENLARGE_attend(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
+/* Sends what waits in batches and backlogs, gives up lost peers, and returns the error that was kept. Adds the number
+ * of sends to *moved_p. */
+int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
 {
     MPIDI_BUFENLARGE_peer_t *peer, *after;
     MPIR_FUNC_ENTER;
 
-    MPIDI_BUFENLARGE_oneside_push(vci);
+    MPIDI_BUFENLARGE_batches_send(vci);
     DL_FOREACH_SAFE(vci->busy, peer, after) {
         *moved_p += MPIDI_BUFENLARGE_backlog_flush(vci, peer);
     }
     while (vci->lost != NULL) {
         peer = vci->lost;
         vci->lost = peer->lost_next;
-        bury(vci, peer);
+        peer_fail(vci, peer);
     }
     int mpi_errno = vci->mpi_errno;
     vci->mpi_errno = MPI_SUCCESS;

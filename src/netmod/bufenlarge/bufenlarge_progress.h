@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_progress.h: one round of progress. Never called from within itself: handlers only send,
- * and no send makes progress.
+ * bufenlarge_progress.h: one round of progress. It is never called from within itself: handlers only
+ * send, and no send makes progress.
  */
 #ifndef BUFENLARGE_PROGRESS_H_INCLUDED
 #define BUFENLARGE_PROGRESS_H_INCLUDED
@@ -9,10 +9,10 @@
 #include "bufenlarge_impl.h"
 #include <sched.h>
 
-/* MPICH spins where it waits. With more processes than cores the one that is waited for may need
- * this core, so after some empty rounds it is offered. Something moved in shared memory counts too:
- * MPICH's count tells. With threads as well, though the lock is held here: what MPICH does in each round
- * there is nothing at all on Linux (its configure's --enable-yield). */
+/* MPICH spins where it waits. With more processes than cores another process may need this core, so
+ * the netmod offers it after some rounds without an event. An event in shared memory counts too: MPICH's
+ * count shows it. With threads it yields as well, though it holds the lock: what MPICH itself does in
+ * each round there is nothing at all on Linux (its configure's --enable-yield). */
 MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_maybe_yield(MPIDI_BUFENLARGE_vci_t * vci)
 {
     int progress_count = MPL_atomic_relaxed_load_int(&MPIDI_VCI(vci->number).progress_count);
@@ -32,12 +32,12 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci_number, int blocking)
     int mpi_errno = MPI_SUCCESS;
     MPIR_FUNC_ENTER;
 
-    /* With sessions MPI may make progress before, or without, the world. */
+    /* With sessions MPI may make progress before MPI_COMM_WORLD exists, or without it. */
     if (unlikely(vci->context == NULL))
         goto fn_exit;
     unsigned moved = bufenlarge_context_progress(vci->context);
-    if (unlikely(vci->busy || vci->held || vci->lost || vci->mpi_errno))
-        mpi_errno = MPIDI_BUFENLARGE_attend(vci, &moved);
+    if (unlikely(vci->busy || vci->batches || vci->lost || vci->mpi_errno))
+        mpi_errno = MPIDI_BUFENLARGE_dequeue(vci, &moved);
     if (moved > 0)
         vci->rounds_empty = 0;
     else

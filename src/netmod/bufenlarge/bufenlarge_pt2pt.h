@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bufenlarge_pt2pt.h: sending for MPI. An eager message of contiguous data that the library takes at
- * once needs no request: MPI gets MPICH's ready-made complete one, and it travels with a short header,
- * from which MPIDIG on the other side is given an ordinary MPIDIG_SEND. All other sends, and all receives and probes, are MPIDIG's.
+ * once needs no request: MPI gets MPICH's ready-made complete one. The message has a short header, from
+ * which the other side makes an ordinary MPIDIG_SEND. MPIDIG does all other sends, and all receives and
+ * probes.
  */
 #ifndef BUFENLARGE_PT2PT_H_INCLUDED
 #define BUFENLARGE_PT2PT_H_INCLUDED
 
 #include "bufenlarge_am_send.h"
 
-/* The VCI of a message, on both sides: the one its receiver looks for it on. The sender's own choice may be another, with
- * MPICH's implicit method, but then two VCIs would share a channel, and its lock would be neither's. Shared memory has
- * the same one for receives, as it must: one from any source is posted there and here, and is one under one lock. */
+/* Returns the VCI of a message on both sides: the one on which its receiver looks for it. With MPICH's implicit
+ * method the sender's own choice may be another VCI, but then two VCIs would share a channel, which neither lock
+ * guards. Shared memory uses the same VCI for receives, as it has to: a receive from any source is posted there and
+ * here, under one lock. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_vci(MPIR_Comm * comm, int rank, int tag)
 {
     return MPIDI_get_vci(DST_VCI_FROM_SENDER, comm, comm->rank, rank, tag) % MPIDI_global.n_vcis;
@@ -22,7 +24,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_receive_vci(MPIR_Comm * comm, int 
     return MPIDI_get_vci(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag) % MPIDI_global.n_vcis;
 }
 
-/* Returns with *request NULL, and nothing sent, when MPIDIG has to do it. */
+/* Leaves *request NULL, and sends nothing, when MPIDIG has to do it. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_Aint count,
                                                           MPI_Datatype datatype, int rank, int tag,
                                                           MPIR_Comm * comm, int context_offset,
@@ -31,16 +33,14 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
 {
     int contig;
     MPI_Aint data_sz, true_lb;
-    MPL_pointer_attr_t attr;
-    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(comm, rank, addr, vci);
+    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(addr, vci);
     const uint32_t context_id = (uint32_t) comm->context_id + (uint32_t) context_offset;
 
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_sz, true_lb);
     if (unlikely(!channel || !contig || data_sz > MPIDI_BUFENLARGE_global.eager_max
                  || context_id > UINT16_MAX))
         return MPI_SUCCESS;
-    MPIR_GPU_query_pointer_attr(buf, &attr);
-    if (unlikely(attr.type == MPL_GPU_POINTER_DEV))
+    if (unlikely(MPIDI_BUFENLARGE_on_device(buf)))
         return MPI_SUCCESS;
 
     const MPIDI_BUFENLARGE_eager_t header = {
@@ -52,9 +52,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
         .tag = tag,
     };
     MPIDI_BUFENLARGE_send_t send = {
-        .header = &header,
-        .header_bytes = sizeof(header),
-        .data_bytes = (size_t) data_sz,
+        .header = &header,.header_bytes = sizeof(header),.data_bytes = (size_t) data_sz,
         .handler_id = MPIDIG_SEND,
         .data = MPIR_get_contig_ptr(buf, true_lb),
         .vci = vci,
@@ -77,7 +75,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
     const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
     MPIR_FUNC_ENTER;
 
-    /* A request that exists already has to be completed, so it is MPIDIG's (work queue model). */
+    /* A request that exists already has to be completed; MPIDIG does that (work queue model). */
     if (*request == NULL) {
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
         mpi_errno = MPIDI_BUFENLARGE_send_native(buf, count, datatype, rank, tag, comm,
@@ -95,7 +93,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
     return mpi_errno;
 }
 
-/* As MPIDI_NM_mpi_isend; the receiver gets to know of an error within the collective. */
+/* Does the same as MPIDI_NM_mpi_isend, and lets the receiver know of an error within the collective. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count,
                                                  MPI_Datatype datatype, int rank, int tag,
                                                  MPIR_Comm * comm, int context_offset,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_rma.h: one-sided communication. Put and Get look first whether they need not go through MPIDIG
- * (bufenlarge_window.c); the rest is MPIDIG's, whose synchronization calls the hooks below first.
+ * bufenlarge_rma.h: one-sided communication. Put and Get first try a data path of the netmod
+ * (bufenlarge_rma_origin.c); MPIDIG does the rest, and its synchronization calls the hooks below first.
  */
 #ifndef BUFENLARGE_RMA_H_INCLUDED
 #define BUFENLARGE_RMA_H_INCLUDED
 
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 
-/* The same functions for all that is not done here, under their own names. */
-#define MPIDI_NM_mpi_put MPIDI_BUFENLARGE_put_by_message
-#define MPIDI_NM_mpi_rput MPIDI_BUFENLARGE_rput_by_message
-#define MPIDI_NM_mpi_get MPIDI_BUFENLARGE_get_by_message
-#define MPIDI_NM_mpi_rget MPIDI_BUFENLARGE_rget_by_message
+/* MPIDIG's functions for everything that is not done here, under names of their own. */
+#define MPIDI_NM_mpi_put MPIDI_BUFENLARGE_put_by_am
+#define MPIDI_NM_mpi_rput MPIDI_BUFENLARGE_rput_by_am
+#define MPIDI_NM_mpi_get MPIDI_BUFENLARGE_get_by_am
+#define MPIDI_NM_mpi_rget MPIDI_BUFENLARGE_rget_by_am
 #define MPIDI_NM_rma_win_cmpl_hook MPIDI_BUFENLARGE_no_win_cmpl_hook
 #define MPIDI_NM_rma_win_local_cmpl_hook MPIDI_BUFENLARGE_no_win_local_cmpl_hook
 #define MPIDI_NM_rma_target_cmpl_hook MPIDI_BUFENLARGE_no_target_cmpl_hook
@@ -29,22 +29,22 @@
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_cmpl_hook(MPIR_Win * win)
 {
-    return MPIDI_BUFENLARGE_settle(win, -1, true);
+    return MPIDI_BUFENLARGE_rma_flush(win, -1, true);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_local_cmpl_hook(MPIR_Win * win)
 {
-    return MPIDI_BUFENLARGE_settle(win, -1, false);
+    return MPIDI_BUFENLARGE_rma_flush(win, -1, false);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_cmpl_hook(int rank, MPIR_Win * win)
 {
-    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_settle(win, rank, true);
+    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_rma_flush(win, rank, true);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_local_cmpl_hook(int rank, MPIR_Win * win)
 {
-    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_settle(win, rank, false);
+    return rank < 0 ? MPI_SUCCESS : MPIDI_BUFENLARGE_rma_flush(win, rank, false);
 }
 
 /* Defines MPIDI_NM_mpi_NAME and MPIDI_NM_mpi_rNAME. */
@@ -65,7 +65,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr, int origin_
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                              \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
-            MPIDI_BUFENLARGE_##NAME##_by_message(origin_addr, origin_count, origin_datatype,       \
+            MPIDI_BUFENLARGE_##NAME##_by_am(origin_addr, origin_count, origin_datatype,       \
                                                  target_rank, target_disp, target_count,           \
                                                  target_datatype, win, addr, winattr);             \
   fn_exit:                                                                                         \
@@ -92,7 +92,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_r##NAME(BUFFER origin_addr, int origin
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                              \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
-            MPIDI_BUFENLARGE_r##NAME##_by_message(origin_addr, origin_count, origin_datatype,      \
+            MPIDI_BUFENLARGE_r##NAME##_by_am(origin_addr, origin_count, origin_datatype,      \
                                                   target_rank, target_disp, target_count,          \
                                                   target_datatype, win, addr, winattr, request);   \
   fn_exit:                                                                                         \

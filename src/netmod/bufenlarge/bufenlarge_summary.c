@@ -3,7 +3,7 @@
 #include "mpidimpl.h"
 #include "bufenlarge_summary.h"
 
-/* Up to so many channels the table has them all; a longer one only those that carried messages. */
+/* Up to so many channels the table has all of them; a longer table has only those that carried messages. */
 #define ALL_CHANNELS_MAX 64
 
 /* "4096+65536": bytes through rings of phase 0, of phase 1, ... up to the last phase used. */
@@ -50,8 +50,8 @@ static void print_channels(MPIDI_BUFENLARGE_report_t ** reports, int size)
     const bool all = lines <= ALL_CHANNELS_MAX;
 
     printf("%5s %5s | %2s %7s %3s %10s %10s  %-24s | %2s %7s %3s %10s %10s  %-24s | %10s %10s\n",
-           "rank", "peer", "ph", "slot B", "enl", "messages", "in pieces", "bytes sent by phase",
-           "ph", "slot B", "enl", "messages", "in pieces", "bytes received by phase", "ring B now",
+           "rank", "peer", "ph", "slot B", "enl", "messages", "fragmented", "bytes sent by phase",
+           "ph", "slot B", "enl", "messages", "fragmented", "bytes received by phase", "ring B now",
            "at most");
     for (int rank = 0; rank < size; rank++) {
         for (uint32_t i = 0; reports[rank] && i < reports[rank]->channel_count; i++) {
@@ -68,26 +68,26 @@ static void print_channels(MPIDI_BUFENLARGE_report_t ** reports, int size)
 
 static void print_missing(MPIDI_BUFENLARGE_report_t ** reports, int size)
 {
-    printf("no report came from rank");
+    printf("no report arrived from rank");
     for (int rank = 0; rank < size; rank++)
         if (reports[rank] == NULL)
             printf(" %d", rank);
     printf("\n");
 }
 
-/* Told only of jobs that had such data. */
-static void print_large(const MPIDI_BUFENLARGE_large_t * large)
+/* Prints the line only for jobs that had such messages. */
+static void print_rendezvous(const MPIDI_BUFENLARGE_rendezvous_t * sum)
 {
-    if (large->reads == 0 && large->fragment_bytes == 0)
+    if (sum->reads == 0 && sum->fragment_bytes == 0)
         return;
-    printf("large data: %llu messages read, %llu bytes without a copy (%llu answered), %llu through rings;"
+    printf("rendezvous: %llu messages read, %llu bytes without a copy (%llu in responses), %llu through rings;"
            " %llu ends by immediate data, %llu by message; user memory registered %llu times,"
-           " at most %llu bytes in a process, %llu refused\n",
-           (unsigned long long) large->reads, (unsigned long long) large->read_bytes,
-           (unsigned long long) large->response_bytes, (unsigned long long) large->fragment_bytes,
-           (unsigned long long) large->by_immediate, (unsigned long long) large->by_message,
-           (unsigned long long) large->registrations,
-           (unsigned long long) large->registered_bytes_max, (unsigned long long) large->refused);
+           " at most %llu bytes in a process, %llu registrations refused\n",
+           (unsigned long long) sum->reads, (unsigned long long) sum->read_bytes,
+           (unsigned long long) sum->response_bytes, (unsigned long long) sum->fragment_bytes,
+           (unsigned long long) sum->by_immediate, (unsigned long long) sum->by_message,
+           (unsigned long long) sum->registrations,
+           (unsigned long long) sum->registered_bytes_max, (unsigned long long) sum->refused);
 }
 
 static void print_totals(const MPIDI_BUFENLARGE_totals_t * totals)
@@ -99,8 +99,8 @@ static void print_totals(const MPIDI_BUFENLARGE_totals_t * totals)
            (unsigned long long) totals->channels_failed);
     printf("sent: %llu messages, %llu bytes\n", (unsigned long long) totals->messages,
            (unsigned long long) totals->bytes);
-    print_large(&totals->large);
-    printf("regions registered: %llu, unregistered: %llu; connections refused: %llu, crossed: %llu\n",
+    print_rendezvous(&totals->rendezvous);
+    printf("regions registered: %llu, deregistered: %llu; connections refused: %llu, crossed: %llu\n",
            (unsigned long long) totals->registrations,
            (unsigned long long) totals->deregistrations,
            (unsigned long long) totals->connects_refused,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_summary.h: what a process reports in MPI_Finalize, and who prints it. */
+/* bufenlarge_summary.h: what a process reports in MPI_Finalize, and the functions that print the reports. */
 #ifndef BUFENLARGE_SUMMARY_H_INCLUDED
 #define BUFENLARGE_SUMMARY_H_INCLUDED
 
 #include "bufenlarge_impl.h"
 
-/* Data that went from user memory to user memory, and what of it could not. In bytes where nothing is said. */
+/* Messages whose data the receiver read. */
 typedef struct {
     uint64_t reads;             /* messages */
     uint64_t read_bytes;        /* without a copy, counted by the reader */
-    uint64_t response_bytes;    /* the same, counted by the source */
-    uint64_t fragment_bytes;       /* through rings, counted by both */
-    uint64_t by_immediate;      /* requests whose end was learned so */
-    uint64_t by_message;
+    uint64_t response_bytes;    /* the same, counted at the source */
+    uint64_t fragment_bytes;    /* through rings, counted by both */
+    uint64_t by_immediate;      /* reads whose end came as immediate data */
+    uint64_t by_message;        /* reads whose end came as a message */
     uint64_t registrations;     /* of user memory */
-    uint64_t registered_bytes_max;      /* of user memory, at a time */
-    uint64_t refused;           /* registrations that were not to be had or not worth it */
-} MPIDI_BUFENLARGE_large_t;
+    uint64_t registered_bytes_max;      /* of user memory, at one time */
+    uint64_t refused;           /* registrations of user memory that were refused or would not pay */
+} MPIDI_BUFENLARGE_rendezvous_t;
 
 typedef struct {
     uint32_t vci;
@@ -42,12 +42,12 @@ typedef struct {
     char arrival[16];
     char arrival_reason[144];
     char memory_basis[48];
-    MPIDI_BUFENLARGE_large_t large;
+    MPIDI_BUFENLARGE_rendezvous_t rendezvous;
     bufenlarge_peer_memory_t peer_memory;       /* on one VCI; its text is memory_basis */
     MPIDI_BUFENLARGE_channel_report_t channels[];
 } MPIDI_BUFENLARGE_report_t;
 
-/* Sums over the reports that came. A channel is counted at both its ends, as its memory is. */
+/* Sums over the reports that arrived. A channel counts at both its ends, as its memory does. */
 typedef struct {
     uint64_t reports;
     uint64_t channels;          /* connected */
@@ -62,10 +62,10 @@ typedef struct {
     uint64_t channels_failed;
     uint64_t connects_refused;
     uint64_t connects_crossed;
-    MPIDI_BUFENLARGE_large_t large;     /* registered_bytes_max: of the process that had most */
+    MPIDI_BUFENLARGE_rendezvous_t rendezvous;   /* registered_bytes_max: of the process that had most */
 } MPIDI_BUFENLARGE_totals_t;
 
-/* `reports` has one entry per rank; NULL where none came. */
+/* `reports` has one entry per rank; NULL where none arrived. */
 void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int size,
                                     const MPIDI_BUFENLARGE_totals_t * totals);
 void MPIDI_BUFENLARGE_summary_json(const char *path, MPIDI_BUFENLARGE_report_t ** reports, int size,

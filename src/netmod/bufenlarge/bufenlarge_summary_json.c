@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_summary_json.c: the same summary for programs, as one JSON object in a file. */
+/* bufenlarge_summary_json.c: the summary for programs, as one JSON object in a file. */
 #include "mpidimpl.h"
 #include "bufenlarge_summary.h"
 #include "bufenlarge_cvars.h"
 #include <inttypes.h>
 
-/* Bumped when a name goes or changes its meaning; new names do not. */
+/* Grows when a name goes or changes its meaning; a new name does not need it. */
 #define JSON_FORMAT 1
 
 static void write_string(FILE * file, const char *text)
@@ -64,7 +64,7 @@ static void write_channel(FILE * file, const MPIDI_BUFENLARGE_channel_report_t *
     fprintf(file, "}");
 }
 
-/* Of one connected idle peer. */
+/* Writes what one connected, idle peer takes. */
 static void write_peer_memory(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
 {
     const bufenlarge_peer_memory_t *memory = &report->peer_memory;
@@ -80,17 +80,17 @@ static void write_peer_memory(FILE * file, const MPIDI_BUFENLARGE_report_t * rep
     fprintf(file, "}");
 }
 
-static void write_large(FILE * file, const MPIDI_BUFENLARGE_large_t * large)
+static void write_rendezvous(FILE * file, const MPIDI_BUFENLARGE_rendezvous_t * sum)
 {
-    fprintf(file, ",\n     \"large\": {\"reads\": %" PRIu64, large->reads);
-    write_number(file, "read_bytes", large->read_bytes);
-    write_number(file, "response_bytes", large->response_bytes);
-    write_number(file, "fragment_bytes", large->fragment_bytes);
-    write_number(file, "ends_by_immediate", large->by_immediate);
-    write_number(file, "ends_by_message", large->by_message);
-    write_number(file, "registrations", large->registrations);
-    write_number(file, "registered_bytes_max", large->registered_bytes_max);
-    write_number(file, "refused", large->refused);
+    fprintf(file, ",\n     \"rendezvous\": {\"reads\": %" PRIu64, sum->reads);
+    write_number(file, "read_bytes", sum->read_bytes);
+    write_number(file, "response_bytes", sum->response_bytes);
+    write_number(file, "fragment_bytes", sum->fragment_bytes);
+    write_number(file, "ends_by_immediate", sum->by_immediate);
+    write_number(file, "ends_by_message", sum->by_message);
+    write_number(file, "registrations", sum->registrations);
+    write_number(file, "registered_bytes_max", sum->registered_bytes_max);
+    write_number(file, "refused", sum->refused);
     fprintf(file, "}");
 }
 
@@ -116,7 +116,7 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     write_number(file, "channels_failed", report->channels_failed);
     write_number(file, "connects_refused", report->connects_refused);
     write_number(file, "connects_crossed", report->connects_crossed);
-    write_large(file, &report->large);
+    write_rendezvous(file, &report->rendezvous);
     fprintf(file, ",\n     \"channels\": [");
     for (uint32_t i = 0; i < report->channel_count; i++) {
         fprintf(file, "%s\n", i ? "," : "");
@@ -155,11 +155,11 @@ static void write_totals(FILE * file, const MPIDI_BUFENLARGE_totals_t * totals)
     write_number(file, "channels_failed", totals->channels_failed);
     write_number(file, "connects_refused", totals->connects_refused);
     write_number(file, "connects_crossed", totals->connects_crossed);
-    write_large(file, &totals->large);
+    write_rendezvous(file, &totals->rendezvous);
     fprintf(file, "}\n");
 }
 
-/* A file that cannot be written is told on standard error; the job's result does not depend on it. */
+/* Writes the file. If that fails it says so on standard error; the job's result does not depend on the file. */
 void MPIDI_BUFENLARGE_summary_json(const char *path, MPIDI_BUFENLARGE_report_t ** reports, int size,
                                    const MPIDI_BUFENLARGE_totals_t * totals)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oneside_grow.c: one channel in one direction carries messages that do not fit the small ring, all others
+ * growth.c: one channel in one direction carries messages that do not fit the small ring, all others
  * only tiny ones. They are below the size from which data is read without a copy, which no ring has to grow
- * for. Rank 0 sends to the last rank; the last rank answers each with a tiny message. The program
+ * for. Rank 0 sends to the last rank; the last rank replies to each with a tiny message. The program
  * itself only checks data; that nothing else grew is read from the summary (run, case growth).
  */
 #include <stdlib.h>
@@ -35,19 +35,19 @@ static void send_large(int round)
     int last = test_size - 1;
     size_t bytes = test_options.bytes;
     uint64_t key = pattern_key(test_options.seed, 0, last, LARGE_TAG, (uint64_t) round);
-    int answer = round;
+    int reply = round;
     if (test_rank == 0) {
         unsigned char *data = pattern_alloc(bytes, key);
         MPI_Send(data, (int) bytes, MPI_BYTE, last, LARGE_TAG, MPI_COMM_WORLD);
-        MPI_Recv(&answer, 1, MPI_INT, last, LARGE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        EXPECT_EQUAL("answer", round + 1, answer);
+        MPI_Recv(&reply, 1, MPI_INT, last, LARGE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        EXPECT_EQUAL("reply", round + 1, reply);
         guarded_free(data);
     } else if (test_rank == last) {
         unsigned char *data = guarded_alloc(bytes);
         MPI_Recv(data, (int) bytes, MPI_BYTE, 0, LARGE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         EXPECT_PATTERN("large message", data, bytes, key);
-        answer = round + 1;
-        MPI_Send(&answer, 1, MPI_INT, 0, LARGE_TAG, MPI_COMM_WORLD);
+        reply = round + 1;
+        MPI_Send(&reply, 1, MPI_INT, 0, LARGE_TAG, MPI_COMM_WORLD);
         guarded_free(data);
     }
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_large.c: messages whose data goes from user memory to user memory without a copy, outgoing: exposes
- * the data to the peer, sends the headers with the exposure's name, and completes the request when the library
- * tells that the peer needs it no more. The receiving side is in bufenlarge_large_recv.c.
+ * bufenlarge_rendezvous_send.c: messages whose data goes from user memory to user memory without a copy, outgoing. The
+ * sender advertises the data as a source to the peer, sends the headers with the source handle, and completes the
+ * request when the library says that the peer has released the source. The receiving side is in
+ * bufenlarge_rendezvous_recv.c.
  *
  * Noncontiguous data goes as segments while they are few and long.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
-/* Each segment costs a registration on verbs, 16 bytes of a request and a write of its own. */
+/* Each segment costs a registration on verbs, 16 bytes of a request, and an RDMA write. */
 #define SEGMENTS_MAX 64
 #define SEGMENT_BYTES_MIN 16384
 
-/* A message whose data this process has exposed. */
+/* A message whose data this process has advertised. */
 typedef struct {
     MPIR_Request *sreq;
     int handler_id;             /* whose origin callback completes sreq */
@@ -24,15 +25,13 @@ bool MPIDI_BUFENLARGE_is_dense(MPI_Aint segments, size_t bytes)
     return segments <= SEGMENTS_MAX && bytes / (size_t) segments >= SEGMENT_BYTES_MIN;
 }
 
-bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                                 size_t data_bytes)
+bool MPIDI_BUFENLARGE_may_advertise(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                    size_t data_bytes)
 {
     int contig;
     MPI_Aint segments = 1;
-    MPL_pointer_attr_t attr;
 
-    MPIR_GPU_query_pointer_attr(buf, &attr);
-    if (attr.type == MPL_GPU_POINTER_DEV)
+    if (MPIDI_BUFENLARGE_on_device(buf))
         return false;
     MPIDI_Datatype_check_contig(datatype, contig);
     if (contig)
@@ -41,12 +40,12 @@ bool MPIDI_BUFENLARGE_may_expose(const void *buf, MPI_Aint count, MPI_Datatype d
     return MPIDI_BUFENLARGE_is_dense(segments, data_bytes);
 }
 
-/* How many segments; -1 when they are not all of the data. */
+/* Returns how many segments there are; -1 when they are not all of the data. */
 static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype, size_t data_bytes,
                          struct iovec *iov)
 {
     int contig;
-    size_t bytes;
+    size_t bytes ATTRIBUTE((unused));
     MPI_Aint true_lb, segments, got;
 
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, bytes, true_lb);
@@ -60,11 +59,12 @@ static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return (size_t) got == data_bytes ? (int) segments : -1;
 }
 
-/* Exposes the data and sends what remains of the message; `wire` begins its header. may_expose() was true.
- * While the peer has others to read, the next round of progress sends it together with what else there is: without
- * that round no request of the peer's would be answered either. */
-int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
-                                MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count, MPI_Datatype datatype)
+/* Advertises the data and sends the rest of the message, whose header begins with `wire`. may_advertise() has returned
+ * true. While the peer has other sources to read, the library may hold the message until the next round of progress,
+ * to send it together with others: without that round the peer would get no response to its read requests either. */
+int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
+                                     MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count,
+                                     MPI_Datatype datatype)
 {
     int mpi_errno = MPI_SUCCESS;
     struct iovec iov[SEGMENTS_MAX];
@@ -80,16 +80,16 @@ int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     outgoing->sreq = send->sreq;
     outgoing->handler_id = wire->handler_id;
     bufenlarge_status_t status =
-        bufenlarge_channel_advertise(peer->channel, iov, segments, outgoing, &wire->exposure);
+        bufenlarge_channel_advertise(peer->channel, iov, segments, outgoing, &wire->detail);
     if (status != BUFENLARGE_OK) {
         MPL_free(outgoing);
         mpi_errno = MPIDI_BUFENLARGE_error(status, bufenlarge_channel_error(peer->channel));
         MPIR_ERR_CHECK(mpi_errno);
     }
-    wire->kind = MPIDI_BUFENLARGE_KIND_LARGE;
+    wire->kind = MPIDI_BUFENLARGE_KIND_RENDEZVOUS;
     send->data_bytes = 0;
     send->sreq = NULL;
-    const unsigned flags = peer->exposures++ > 0 ? BUFENLARGE_CORK : 0;
+    const unsigned flags = peer->sources++ > 0 ? BUFENLARGE_CORK : 0;
     if (!peer->direct || !MPIDI_BUFENLARGE_try_send(peer->direct, send, flags))
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, send);
     MPIR_ERR_CHECK(mpi_errno);
@@ -101,16 +101,16 @@ int MPIDI_BUFENLARGE_send_large(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     goto fn_exit;
 }
 
-/* The library's released callback. */
-void MPIDI_BUFENLARGE_released(void *user, uint32_t peer_rank, void *cookie,
-                               bufenlarge_status_t status)
+/* The library's source_released callback. */
+void MPIDI_BUFENLARGE_source_released(void *user, uint32_t number, void *cookie,
+                                      bufenlarge_status_t status)
 {
     outgoing_t *outgoing = cookie;
     MPIR_Request *sreq = outgoing->sreq;
     const int handler_id = outgoing->handler_id;
 
-    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(user, peer_rank);
-    peer->exposures--;
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(user, number);
+    peer->sources--;
     MPL_free(outgoing);
     if (status != BUFENLARGE_OK)
         sreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);

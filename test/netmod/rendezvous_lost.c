@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_lost.c: the last rank dies in the middle of large messages; the process manager leaves the others alone
- * (run, case lost). rounds= is its role: 0 it sends, 1 it receives, 2 both, 3 it has sent but nobody has received
- * yet, 4 it aborts the job, which then no rank may survive, 5 the others put into its window and get from it.
- * The survivors get an error from the call that waits; what was complete before is right; each send that was begun
- * ends; and they can talk to each other as before.
+ * rendezvous_lost.c: the last rank dies in the middle of large messages; the process manager leaves the others alone
+ * (run, case lost). rounds= is its role: 0 it sends, 1 it receives, 2 both, 3 it has sent and no rank has received
+ * yet, 4 it aborts the job, which no rank may survive, 5 the others put into its window and get from it.
+ * The survivors get an error from the call that waits; data that was complete before is right; each send that was begun
+ * ends; and the survivors can exchange messages as before.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void begin(int peer, unsigned char **out, unsigned char **in, MPI_Request
     }
 }
 
-/* Some way into the messages with all others. */
+/* Called after a part of the messages with all others. */
 static void die(void)
 {
     unsigned char *out[MESSAGES], *in[MESSAGES];
@@ -61,7 +61,8 @@ static void die(void)
     raise(SIGKILL);
 }
 
-/* Everyone's window is as large as a message. The dead one's is not given back, for that all have to come. */
+/* Each process's window is as large as a message. The window is not freed: MPI_Win_free needs all processes, and one is
+ * dead. */
 static void put_and_get(void)
 {
     const int bytes = (int) test_options.bytes;
@@ -113,7 +114,7 @@ static void await_sends(MPI_Request *requests)
     }
 }
 
-/* Messages that had come, but nobody had asked for: the receive ends with an error. */
+/* Messages that arrived before a receive asked for them: the receive ends with an error. */
 static void receive_too_late(void)
 {
     int word, flag = 0, failed = 0;
@@ -145,7 +146,7 @@ static void check_others(void)
     guarded_free(out);
 }
 
-/* A word from each survivor to rank 0, which has the last one. MPI_Finalize would wait for the dead. */
+/* Each survivor sends rank 0 a message, and rank 0 prints. MPI_Finalize would wait for the dead process. */
 static void end(void)
 {
     int word = 0;

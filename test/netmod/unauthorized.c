@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stranger.c: stranger SECONDS PID...: someone who is not in the job, at the ports on which these
+ * unauthorized.c: unauthorized SECONDS PID...: a process outside the job, at the ports on which these
  * processes listen. For SECONDS it connects and leaves, connects and is silent, sends random
  * bytes, half a header as libfabric's tcp provider sends it, and a whole one with nonsense in it.
  * What it does is bounded in number. The job must not notice. Prints how often it did what.
  *
- * It needs no answer, so it never reads. It exits with 0 unless it could not even connect.
+ * It needs no reply, so it never reads. It exits with 0 unless it could not even connect.
  */
 #include <errno.h>
 #include <signal.h>
@@ -127,7 +127,7 @@ static void do_deed(enum deed deed, int s)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "usage: stranger SECONDS PID...\n");
+        fprintf(stderr, "usage: unauthorized SECONDS PID...\n");
         return 2;
     }
     struct sockaddr_in ports[PORTS_MAX];
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < port_count * DEEDS; i++) {
             int s = connect_to(&ports[i / DEEDS]);
             if (s < 0 && round == 0) {
-                perror("stranger: connect");
+                perror("unauthorized: connect");
                 return 2;
             }
             if (s < 0)

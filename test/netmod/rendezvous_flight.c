@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_flight.c: rounds= messages of bytes= each are on their way from rank 0 to rank 1 at the same time, and
- * nothing else is sent but what ends the job. Checked: every byte, and that neither process needed memory for it
- * besides the messages' own. How much went through rings is read from the summary (run, case copyless).
+ * rendezvous_flight.c: rounds= messages of bytes= each are on their way from rank 0 to rank 1 at the same time, and
+ * only messages that end the job go besides. The program checks every byte, and that no process needed memory besides
+ * that of the messages. Case copyless (run) reads from the summary how much went through rings.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled.c: mangled WHAT: rank 0 sends rank 1 messages whose header says what cannot be
- * (docs/wire-protocol.md, section 9), by standing between MPI and the library's send. Rank 1 must end
- * the job with an error that says what was wrong. WHAT: kind, size, error, or large-error and large-size
- * of a message in several pieces.
+ * malformed.c: malformed WHAT: rank 0 sends rank 1 messages with headers that cannot be (docs/wire-protocol.md,
+ * section 9). The program makes them in a function that MPI calls in place of the library's send. Rank 1 must
+ * end the job with an error that says what was wrong. WHAT: kind, size, error, or
+ * fragments-error and fragments-size of a message in several fragments.
  */
 #define _GNU_SOURCE
 #include <bufenlarge.h>
@@ -19,15 +19,15 @@ enum { SMALL_BYTES = 8, LARGE_BYTES = 60000, PATIENCE = 1000 };
 typedef bufenlarge_status_t (*send_function_t)(bufenlarge_channel_t *, const struct iovec *, int, unsigned,
                                                size_t *);
 static const char *what = "";
-static int mangled;
+static int malformed_count;
 
-static void mangle(unsigned char *header)
+static void malform(unsigned char *header)
 {
     uint32_t bytes;
     memcpy(&bytes, header + BYTES_AT, sizeof(bytes));
     if (strcmp(what, "size") == 0)
         bytes++;
-    if (strcmp(what, "large-size") == 0)
+    if (strcmp(what, "fragments-size") == 0)
         bytes = 1 << 20;
     memcpy(header + BYTES_AT, &bytes, sizeof(bytes));
     if (strcmp(what, "kind") == 0)
@@ -50,8 +50,8 @@ bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel, const
         *(unsigned char *) iov[0].iov_base != EAGER)
         return library(channel, iov, iov_count, flags, bytes_sent_p);
     memcpy(header, iov[0].iov_base, HEADER_BYTES);
-    mangle(header);
-    mangled++;
+    malform(header);
+    malformed_count++;
     changed[0] = (struct iovec) { .iov_base = header, .iov_len = HEADER_BYTES };
     changed[1] = iov[1];
     return library(channel, changed, iov_count, flags, bytes_sent_p);
@@ -60,14 +60,14 @@ bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel, const
 int main(int argc, char **argv)
 {
     static char buffer[LARGE_BYTES];
-    int rank, bytes = argc > 1 && strncmp(argv[1], "large", 5) == 0 ? LARGE_BYTES : SMALL_BYTES;
+    int rank, bytes = argc > 1 && strncmp(argv[1], "fragments", 9) == 0 ? LARGE_BYTES : SMALL_BYTES;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         what = argc > 1 ? argv[1] : "";
-    for (int i = 0; i < PATIENCE && mangled < 2; i++) {
+    for (int i = 0; i < PATIENCE && malformed_count < 2; i++) {
         if (rank == 0)
             MPI_Send(buffer, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
         else
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     }
     if (rank == 0) /* until rank 1 ends the job */
         MPI_Recv(buffer, 1, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    fprintf(stderr, "mangled: rank %d of 2: %d messages mangled, nobody minded\n", rank, mangled);
+    fprintf(stderr, "malformed: rank %d of 2: %d malformed messages were accepted\n", rank, malformed_count);
     MPI_Finalize();
     return 1;
 }

@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_dynproc.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). MPICH's upid is the library's
- * name of a process, by which it can be reached from anywhere. The processes that connect have no communicator yet;
- * they agree on one by messages with a tag (KIND_DYNAMIC), which wait here for whoever asks for that tag.
+ * bufenlarge_spawn.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). MPICH's upid is the library's
+ * process name, by which any process can connect to it. The processes that connect have no communicator yet; they
+ * agree on one with messages that have a tag (KIND_SPAWN), which wait (bufenlarge_spawn_queue.c) until a call asks
+ * for that tag.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
-#include "utlist.h"
 
-typedef struct arrived {
-    struct arrived *next, *prev;
-    int tag;
-    size_t bytes;
-    char *data;
-} arrived_t;
-
-/* In order of arrival; under the lock of VCI 0. */
-static arrived_t *arrived_list;
+/* Stands for the number of a process that has a place in an address table. */
+#define HAS_PLACE UINT32_MAX
 
 /* ---- names */
 
-static uint32_t number_of(int avtid, int lpid)
+static uint32_t *number_at(int avtid, int lpid)
 {
-    const MPIDI_BUFENLARGE_peer_t *peer =
-        avtid == 0 ? NULL : MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer;
-    return peer ? peer->rank : (uint32_t) lpid;
+    return &MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.number;
 }
 
 int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
@@ -41,7 +32,7 @@ int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, ch
         int lpid = 0, avtid = 0;
         MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
         bufenlarge_status_t status =
-            bufenlarge_context_name(context, number_of(avtid, lpid), names + rank * BUFENLARGE_NAME_BYTES);
+            bufenlarge_context_name(context, *number_at(avtid, lpid), names + rank * BUFENLARGE_NAME_BYTES);
         MPIR_ERR_CHKANDJUMP(status != BUFENLARGE_OK, mpi_errno, MPI_ERR_INTERN, "**intern");
         sizes[rank] = BUFENLARGE_NAME_BYTES;
     }
@@ -57,13 +48,18 @@ int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, ch
     goto fn_exit;
 }
 
-/* A process of another job is in an address table while a communicator of MPICH's has it. */
-static bool find_gpid(const MPIDI_BUFENLARGE_peer_t * peer, uint64_t * gpid)
+/* Finds the place of a process in MPICH's address tables. A process of another job has one while a communicator of
+ * MPICH's has the process. */
+static bool find_gpid(uint32_t number, uint64_t * gpid)
 {
+    if (!MPIDI_BUFENLARGE_is_other_job(number)) {
+        *gpid = MPIDIU_GPID_CREATE(0, number);
+        return true;
+    }
     for (int avtid = 1; avtid < MPIDIU_get_n_avts(); avtid++) {
         const MPIDI_av_table_t *table = MPIDIU_get_av_table(avtid);
         for (int lpid = 0; table && lpid < table->size; lpid++) {
-            if (table->table[lpid].netmod.bufenlarge.peer == peer) {
+            if (table->table[lpid].netmod.bufenlarge.number == number) {
                 *gpid = MPIDIU_GPID_CREATE(avtid, lpid);
                 return true;
             }
@@ -72,39 +68,32 @@ static bool find_gpid(const MPIDI_BUFENLARGE_peer_t * peer, uint64_t * gpid)
     return false;
 }
 
-/* The peer of a name; NULL with *gpid set for one of MPI_COMM_WORLD. */
-static int peer_of_name(const char *name, int bytes, MPIDI_BUFENLARGE_peer_t ** peer_p, uint64_t * gpid)
+static int number_of_name(const char *name, int bytes, uint32_t * number_p)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
-    uint32_t number = 0;
 
-    *peer_p = NULL;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     MPIR_ERR_CHKANDJUMP(bytes != BUFENLARGE_NAME_BYTES || vci->context == NULL
-                        || bufenlarge_context_add_peer(vci->context, name, &number) != BUFENLARGE_OK,
+                        || bufenlarge_context_add_peer(vci->context, name, number_p) != BUFENLARGE_OK,
                         mpi_errno, MPI_ERR_PORT, "**bufenlarge_name");
-    if (number < (uint32_t) MPIR_Process.size) {
-        *gpid = MPIDIU_GPID_CREATE(0, number);
-    } else {
-        *peer_p = MPIDI_BUFENLARGE_peer_get(vci, number);
-        MPIR_ERR_CHKANDJUMP(*peer_p == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    }
 
   fn_exit:
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
 }
 
-/* Puts those that are in no table into a new one. */
-static int make_table(MPIDI_BUFENLARGE_peer_t ** peers, int size, int count, uint64_t * gpids)
+/* Puts the processes that have no place yet, `count` of them, into a new table. */
+static int make_table(const uint32_t * numbers, int size, int count, uint64_t * gpids)
 {
     int avtid, lpid = 0;
     int mpi_errno = count > 0 ? MPIDIU_new_avt(count, &avtid) : MPI_SUCCESS;
     for (int i = 0; mpi_errno == MPI_SUCCESS && i < size; i++) {
-        if (peers[i] == NULL)
+        if (numbers[i] == HAS_PLACE)
             continue;
-        MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer = peers[i];
+        *number_at(avtid, lpid) = numbers[i];
         gpids[i] = MPIDIU_GPID_CREATE(avtid, lpid);
         lpid++;
     }
@@ -116,25 +105,24 @@ int MPIDI_BUFENLARGE_upids_to_gpids(int size, int *remote_upid_size, char *remot
 {
     int mpi_errno = MPI_SUCCESS, count = 0;
     const char *name = remote_upids;
-    MPIDI_BUFENLARGE_peer_t **peers = MPL_calloc(size, sizeof(*peers), MPL_MEM_ADDRESS);
+    uint32_t *numbers = MPL_calloc(size, sizeof(*numbers), MPL_MEM_ADDRESS);
     MPIR_FUNC_ENTER;
 
-    MPIR_ERR_CHKANDJUMP(!peers, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIR_ERR_CHKANDJUMP(!numbers, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     for (int i = 0; i < size; i++) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-        mpi_errno = peer_of_name(name, remote_upid_size[i], &peers[i], &remote_gpids[i]);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        mpi_errno = number_of_name(name, remote_upid_size[i], &numbers[i]);
         MPIR_ERR_CHECK(mpi_errno);
-        if (peers[i] && find_gpid(peers[i], &remote_gpids[i]))
-            peers[i] = NULL;
-        count += peers[i] != NULL;
+        if (find_gpid(numbers[i], &remote_gpids[i]))
+            numbers[i] = HAS_PLACE;
+        else
+            count++;
         name += remote_upid_size[i];
     }
-    mpi_errno = make_table(peers, size, count, remote_gpids);
+    mpi_errno = make_table(numbers, size, count, remote_gpids);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(peers);
+    MPL_free(numbers);
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
@@ -143,50 +131,8 @@ int MPIDI_BUFENLARGE_upids_to_gpids(int size, int *remote_upid_size, char *remot
 
 /* ---- messages outside of any communicator */
 
-/* Becomes ours. */
-void MPIDI_BUFENLARGE_dynamic_arrived(int tag, char *data, size_t bytes)
-{
-    arrived_t *arrived = MPL_malloc(sizeof(*arrived), MPL_MEM_BUFFER);
-    if (arrived == NULL) {
-        MPL_free(data);
-        return;
-    }
-    arrived->tag = tag;
-    arrived->bytes = bytes;
-    arrived->data = data;
-    DL_APPEND(arrived_list, arrived);
-}
-
-static void forget(arrived_t * arrived)
-{
-    DL_DELETE(arrived_list, arrived);
-    MPL_free(arrived->data);
-    MPL_free(arrived);
-}
-
-void MPIDI_BUFENLARGE_dynamic_forget(void)
-{
-    while (arrived_list)
-        forget(arrived_list);
-}
-
-static bool take_arrived(int tag, void *buf, size_t bytes)
-{
-    arrived_t *arrived;
-    bool found = false;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    DL_SEARCH_SCALAR(arrived_list, arrived, tag, tag);
-    if (arrived) {
-        memcpy(buf, arrived->data, MPL_MIN(bytes, arrived->bytes));
-        forget(arrived);
-        found = true;
-    }
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    return found;
-}
-
-/* One round of progress in which other threads have their turn, too. *late_p: the time is over; a limit of 0
- * seconds is none. */
+/* Makes one round of progress in which other threads have their turn, too. Sets *late_p when the time is over; a
+ * timeout of 0 seconds is none. */
 static int wait_a_round(const MPL_time_t * begin, int timeout, bool * late_p)
 {
     int mpi_errno = MPID_Progress_test(NULL);
@@ -205,13 +151,11 @@ static int port_error(void)
 static MPIDI_BUFENLARGE_peer_t *peer_of_gpid(uint64_t gpid)
 {
     const int avtid = MPIDIU_GPID_GET_AVTID(gpid), lpid = MPIDIU_GPID_GET_LPID(gpid);
-    if (avtid != 0)
-        return MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.peer;
-    return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), (uint32_t) lpid);
+    return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), *number_at(avtid, lpid));
 }
 
-/* Returns when the library has it. A process that cannot be reached is, to those who connect, a port that is not
- * there. */
+/* Returns when the library has taken the message. A process that cannot be reached is, to a process that connects, a
+ * port that does not exist. */
 int MPIDI_BUFENLARGE_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
                                   int timeout)
 {
@@ -222,7 +166,7 @@ int MPIDI_BUFENLARGE_dynamic_send(uint64_t remote_gpid, int tag, const void *buf
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     MPIDI_BUFENLARGE_peer_t *peer = peer_of_gpid(remote_gpid);
     const bool sent = peer
-        && MPIDI_BUFENLARGE_send_own(peer, MPIDI_BUFENLARGE_KIND_DYNAMIC, (uint32_t) tag, buf, (size_t) size);
+        && MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_SPAWN, (uint32_t) tag, buf, (size_t) size);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     while (sent && peer->backlog && !peer->lost_text && !late) {
         int mpi_errno = wait_a_round(&begin, timeout, &late);
@@ -238,7 +182,7 @@ int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
     bool late = false;
     MPL_wtime(&begin);
 
-    while (!take_arrived(tag, buf, (size_t) size)) {
+    while (!MPIDI_BUFENLARGE_spawn_take(tag, buf, (size_t) size)) {
         if (late)
             return port_error();
         int mpi_errno = wait_a_round(&begin, timeout, &late);

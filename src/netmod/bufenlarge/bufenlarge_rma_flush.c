@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_settle.c: waits until own one-sided operations are complete. MPIDIG's synchronization calls it before it
- * looks at what went by its own active messages.
+ * bufenlarge_rma_flush.c: waits until own one-sided operations are complete. The synchronization calls of MPIDIG call
+ * it before they look at what went by MPIDIG's own active messages.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_oneside.h"
+#include "bufenlarge_rma_impl.h"
 #include "utlist.h"
 
-typedef MPIDI_BUFENLARGE_oneside_t oneside_t;
 typedef MPIDI_BUFENLARGE_pending_t pending_t;
+typedef MPIDI_BUFENLARGE_rma_t rma_t;
 typedef MPIDI_BUFENLARGE_window_t window_t;
 
-/* Behind RDMA writes the question has to be a message that is delivered after them. False: it cannot go yet. */
-static bool push_after_writes(MPIDI_BUFENLARGE_vci_t * vci, oneside_t * one)
+/* Sends a flush request that has to be delivered after RDMA writes. Returns false when it cannot go yet. */
+static bool send_fenced(MPIDI_BUFENLARGE_vci_t * vci, rma_t * rma)
 {
-    struct iovec iov = {.iov_base = &one->batch,.iov_len = MPIDI_BUFENLARGE_batch_seal(one) };
+    struct iovec iov = {.iov_base = &rma->batch,.iov_len = MPIDI_BUFENLARGE_batch_seal(rma) };
     size_t sent = 0;
-    if (one->peer->direct == NULL)
+    if (rma->peer->direct == NULL)
         return false;
     const bufenlarge_status_t status =
-        bufenlarge_channel_send(one->peer->direct, &iov, 1, BUFENLARGE_FENCE, &sent);
+        bufenlarge_channel_send(rma->peer->direct, &iov, 1, BUFENLARGE_FENCE, &sent);
     if (status != BUFENLARGE_OK)
-        MPIDI_BUFENLARGE_peer_lost(vci, one->peer->rank, status,
-                                   bufenlarge_channel_error(one->peer->channel));
+        MPIDI_BUFENLARGE_peer_lost(vci, rma->peer->number, status,
+                                   bufenlarge_channel_error(rma->peer->channel));
     if (sent == 0)
         return false;
-    MPIDI_BUFENLARGE_batch_clear(vci, one);
+    MPIDI_BUFENLARGE_batch_clear(vci, rma);
     return true;
 }
 
-/* Asks to be told when all Puts so far are in the peer's memory. There is always room for it in the batch. */
-static void ask(MPIDI_BUFENLARGE_vci_t * vci, oneside_t * one)
+/* Sends a flush request for all Puts so far. A batch always has room for it. */
+static void request_flush(MPIDI_BUFENLARGE_vci_t * vci, rma_t * rma)
 {
-    MPIDI_BUFENLARGE_batch_append(vci, one, one->issued, 0, MPIDI_BUFENLARGE_ASK, 0);
-    if (one->written <= one->asked) {
-        MPIDI_BUFENLARGE_batch_push(vci, one);
-    } else if (!push_after_writes(vci, one)) {
-        one->bytes -= sizeof(MPIDI_BUFENLARGE_record_t);
-        if (one->bytes == 0)
-            DL_DELETE(vci->held, one);
+    MPIDI_BUFENLARGE_batch_append(vci, rma, rma->issued, 0, MPIDI_BUFENLARGE_FLUSH, 0);
+    if (rma->written <= rma->flush_requested) {
+        MPIDI_BUFENLARGE_batch_send(vci, rma);
+    } else if (!send_fenced(vci, rma)) {
+        rma->bytes -= sizeof(MPIDI_BUFENLARGE_record_t);
+        if (rma->bytes == 0)
+            DL_DELETE(vci->batches, rma);
         return;
     }
-    one->asked = one->issued;
+    rma->flush_requested = rma->issued;
 }
 
-/* Whether all own operations on this part are complete, at the target too if so wanted. Else does what is to be done
- * for it. */
+/* Returns whether all own operations on this part are complete, with `remote` at the target too; sends what is still
+ * needed for that. */
 static bool is_complete(MPIDI_BUFENLARGE_vci_t * vci, window_t * window, int target, bool remote,
                         MPIDI_BUFENLARGE_peer_t ** lost_p)
 {
@@ -56,14 +56,14 @@ static bool is_complete(MPIDI_BUFENLARGE_vci_t * vci, window_t * window, int tar
     /* It was found when the operation was begun. */
     if (MPIDI_BUFENLARGE_peer_of(window->win->comm_ptr, target, vci->number, &peer) != MPI_SUCCESS)
         return true;
-    oneside_t *one = peer->oneside;
-    const bool awaits = remote && pending->mark > one->settled && !peer->lost_text;
-    if (peer->lost_text && pending->mark > one->settled)
+    rma_t *rma = peer->rma;
+    const bool awaits = remote && pending->last_put > rma->flushed && !peer->lost_text;
+    if (peer->lost_text && pending->last_put > rma->flushed)
         *lost_p = peer;
-    if (awaits && pending->mark > one->asked)
-        ask(vci, one);
-    else if (pending->gets > 0 && one->bytes > 0 && !peer->lost_text)
-        MPIDI_BUFENLARGE_batch_push(vci, one);
+    if (awaits && pending->last_put > rma->flush_requested)
+        request_flush(vci, rma);
+    else if (pending->gets > 0 && rma->bytes > 0 && !peer->lost_text)
+        MPIDI_BUFENLARGE_batch_send(vci, rma);
     return !awaits && pending->writes == 0 && pending->gets == 0;
 }
 
@@ -78,7 +78,8 @@ static bool are_complete(MPIDI_BUFENLARGE_vci_t * vci, window_t * window, int ta
     return complete;
 }
 
-static void forget(window_t * window, int target)
+/* Takes a rank, or all (-1), off the window's list. */
+static void unlist(window_t * window, int target)
 {
     int kept = 0;
     for (int i = 0; i < window->listed_count; i++) {
@@ -91,8 +92,9 @@ static void forget(window_t * window, int target)
     window->listed_count = kept;
 }
 
-/* Waits until the own operations on a window's part, or all parts (-1), are complete, at the target too if `remote`. */
-int MPIDI_BUFENLARGE_settle(MPIR_Win * win, int target, bool remote)
+/* Waits until the own operations on one part of a window, or on all (-1), are complete, with `remote` at the target
+ * too. */
+int MPIDI_BUFENLARGE_rma_flush(MPIR_Win * win, int target, bool remote)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
@@ -104,7 +106,7 @@ int MPIDI_BUFENLARGE_settle(MPIR_Win * win, int target, bool remote)
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
     MPIDIU_PROGRESS_WHILE(!are_complete(vci, window, target, remote, &lost), vci->number);
     if (remote)
-        forget(window, target);
+        unlist(window, target);
     if (lost)
         mpi_errno = MPIDI_BUFENLARGE_peer_error(lost);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_onesided.c: put, get, accumulate and get_accumulate of megabytes, contiguous and in few large blocks at
+ * rendezvous_onesided.c: put, get, accumulate and get_accumulate of megabytes, contiguous and in few large blocks at
  * origin, target and result, under each kind of synchronization, to a neighbor and to oneself. Several operations are
  * under way at once; sums show that each was done once.
  */
@@ -47,7 +47,7 @@ static size_t place_of(enum shape shape, size_t i)
     }
 }
 
-/* Where MPI is told that a type begins, in values. */
+/* The lower bound of a type, in values. */
 static size_t origin_of(enum shape shape)
 {
     return shape == BACKWARD ? 15 * (VALUES / 16) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_types.c: large messages between derived datatypes, each kind against each other: blocks just small and just
- * large enough to be read in place, as many as are and one more, forward, backward, overlapping when they are sent,
- * with types freed right after the call; short messages into long types, which may end within a block, and long
+ * rendezvous_types.c: large messages between derived datatypes, each kind against each other: blocks just small and
+ * just large enough to be read in place, as many as are and one more, forward, backward, overlapping when they are
+ * sent, with types freed right after the call; short messages into long types, which may end within a block, and long
  * ones into short types. Ranks work round the ring; expected and unexpected.
  */
 #include <stdlib.h>

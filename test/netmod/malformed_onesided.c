@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled_oneside.c: mangled_oneside WHAT: one-sided operations, or their answers, that say what cannot be
- * (docs/wire-protocol.md, section 9), made by standing between MPI and the library's send. Who gets them must end the
- * job with an error that says what was wrong. WHAT: offset, window, cut or get of an operation of rank 0, number or id
- * of an answer of rank 1.
+ * malformed_onesided.c: malformed_onesided WHAT: one-sided operations, or the replies to them, with values that
+ * cannot be (docs/wire-protocol.md, section 9). The program makes them in a function that MPI calls in place of the
+ * library's send. The receiver must end the job with an error that says what was wrong. WHAT: offset, window, cut or get of an operation of rank
+ * 0, number or id of a reply of rank 1.
  */
 #define _GNU_SOURCE
 #include <bufenlarge.h>
@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPERATIONS = 5, ANSWERS = 6, WINDOW_AT = 16, RECORD_AT = 24, ANSWER_AT = 16, MESSAGE_MAX = 256 };
+enum { OPERATIONS = 5, REPLIES = 6, WINDOW_AT = 16, RECORD_AT = 24, REPLY_AT = 16, MESSAGE_MAX = 256 };
 enum { WINDOW_BYTES = 4 << 20, PATIENCE = 100 };
 
 typedef bufenlarge_status_t (*send_function_t)(bufenlarge_channel_t *, const struct iovec *, int, unsigned,
                                                size_t *);
 static const char *what = "";
-static int mangled;
+static int malformed_count;
 
 static void add(unsigned char *at, uint32_t more)
 {
@@ -30,7 +30,7 @@ static void add(unsigned char *at, uint32_t more)
 }
 
 /* Returns whether something was changed. */
-static int mangle(unsigned char *message)
+static int malform(unsigned char *message)
 {
     const int operations = message[0] == OPERATIONS;
     if (operations && strcmp(what, "window") == 0)
@@ -42,9 +42,9 @@ static int mangle(unsigned char *message)
     else if (operations && strcmp(what, "get") == 0)
         add(message + RECORD_AT + 8, 1 << 20);
     else if (!operations && strcmp(what, "number") == 0)
-        add(message + ANSWER_AT + 8, 1);
+        add(message + REPLY_AT + 8, 1);
     else if (!operations && strcmp(what, "id") == 0)
-        add(message + ANSWER_AT, 1);
+        add(message + REPLY_AT, 1);
     else
         return 0;
     return 1;
@@ -61,10 +61,10 @@ bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel, const
     if (library == NULL)
         *(void **) &library = dlsym(RTLD_NEXT, "bufenlarge_channel_send");
     const unsigned char *kind = iov[0].iov_base;
-    if (what[0] == '\0' || iov_count != 1 || iov[0].iov_len > MESSAGE_MAX || (*kind != OPERATIONS && *kind != ANSWERS))
+    if (what[0] == '\0' || iov_count != 1 || iov[0].iov_len > MESSAGE_MAX || (*kind != OPERATIONS && *kind != REPLIES))
         return library(channel, iov, iov_count, flags, bytes_sent_p);
     memcpy(message, iov[0].iov_base, iov[0].iov_len);
-    mangled += mangle(message);
+    malformed_count += malform(message);
     changed = (struct iovec) { .iov_base = message, .iov_len = iov[0].iov_len };
     return library(channel, &changed, 1, flags, bytes_sent_p);
 }
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     }
     if (rank == 1) /* until rank 0 ends the job, or this one does */
         MPI_Recv(data, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    fprintf(stderr, "mangled_oneside: rank %d of 2: %d messages mangled, nobody minded\n", rank, mangled);
+    fprintf(stderr, "malformed_onesided: rank %d of 2: %d malformed messages were accepted\n", rank, malformed_count);
     MPI_Finalize();
     return 1;
 }

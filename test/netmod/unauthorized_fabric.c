@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stranger_fabric.c: stranger_fabric SECONDS PID...: a stranger who speaks libfabric's connection
- * protocol and presents the wrong private data (docs/wire-protocol.md, section 7): none, noise,
- * too little, too much, a hello with the wrong key, and one of another wire version. Each must be
- * refused without a word of private data. Prints "refused N". Exits with 1 when one was accepted,
- * was told something, or got no answer in time.
+ * unauthorized_fabric.c: unauthorized_fabric SECONDS PID...: a process outside the job that speaks libfabric's
+ * connection protocol and presents the wrong private data (docs/wire-protocol.md, section 7): none, noise, too
+ * little, too much, a hello with the wrong key, and one of another wire version. Each must be refused without a word
+ * of private data. Prints "refused N". Exits with 1 when one was accepted, got private data, or got no reply in time.
  */
 #include <arpa/inet.h>
 #include <rdma/fabric.h>
@@ -20,7 +19,7 @@
 #include "data_pattern.h"
 #include "listeners.h"
 
-enum { PORTS_MAX = 64, HELLO_BYTES = 52, DATA_MAX = 256, ANSWER_SECONDS = 10, ROUNDS_MAX = 20 };
+enum { PORTS_MAX = 64, HELLO_BYTES = 52, DATA_MAX = 256, REPLY_SECONDS = 10, ROUNDS_MAX = 20 };
 
 enum lie { NOTHING, NOISE, NOISE_MOST, HELLO_CUT, WRONG_KEY, OTHER_VERSION, RANK_OUT_OF_RANGE, LIES };
 
@@ -40,7 +39,7 @@ typedef struct {
 static void must(int result, const char *call)
 {
     if (result != 0) {
-        fprintf(stderr, "stranger_fabric: %s: %s\n", call, fi_strerror(-result));
+        fprintf(stderr, "unauthorized_fabric: %s: %s\n", call, fi_strerror(-result));
         exit(2);
     }
 }
@@ -123,31 +122,31 @@ static void close_fabric(fabric_t *fabric)
 
 static void complain(enum lie lie, const char *what)
 {
-    fprintf(stderr, "stranger_fabric: %s: %s\n", lie_names[lie], what);
+    fprintf(stderr, "unauthorized_fabric: %s: %s\n", lie_names[lie], what);
     exit(1);
 }
 
-/* Waits for the answer to a connection attempt: it must be a refusal without private data. */
+/* Waits for the reply to a connection attempt: it must be a refusal without private data. */
 static void await_refusal(const fabric_t *fabric, enum lie lie)
 {
     struct {
         struct fi_eq_cm_entry entry;
         unsigned char data[DATA_MAX];
     } event;
-    unsigned char told[DATA_MAX] = { 0 };
-    struct fi_eq_err_entry error = { .err_data = told, .err_data_size = sizeof(told) };
+    unsigned char data_back[DATA_MAX] = { 0 };
+    struct fi_eq_err_entry error = { .err_data = data_back, .err_data_size = sizeof(data_back) };
     uint32_t type;
-    ssize_t got = fi_eq_sread(fabric->eq, &type, &event, sizeof(event), ANSWER_SECONDS * 1000, 0);
+    ssize_t got = fi_eq_sread(fabric->eq, &type, &event, sizeof(event), REPLY_SECONDS * 1000, 0);
     if (got == -FI_EAGAIN || got == -FI_ETIMEDOUT)
-        complain(lie, "expected a refusal, got no answer in 10 s");
+        complain(lie, "expected a refusal, got no reply in 10 s");
     if (got >= 0)
         complain(lie, type == FI_CONNECTED ? "expected a refusal, was accepted"
                                            : "expected a refusal, got another event");
     fi_eq_readerr(fabric->eq, &error, 0);
     if (error.err != FI_ECONNREFUSED && error.err != FI_ECONNRESET)
         complain(lie, fi_strerror(error.err));
-    if (error.err_data_size > 0 && error.err_data_size != sizeof(told))
-        complain(lie, "refused, but was told something in private data");
+    if (error.err_data_size > 0 && error.err_data_size != sizeof(data_back))
+        complain(lie, "refused, but with private data");
 }
 
 static void try_lie(const fabric_t *fabric, enum lie lie, uint64_t key)
@@ -167,7 +166,7 @@ static void try_lie(const fabric_t *fabric, enum lie lie, uint64_t key)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "usage: stranger_fabric SECONDS PID...\n");
+        fprintf(stderr, "usage: unauthorized_fabric SECONDS PID...\n");
         return 2;
     }
     struct sockaddr_in ports[PORTS_MAX];

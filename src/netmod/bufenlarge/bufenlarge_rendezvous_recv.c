@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_large_recv.c: large messages, incoming. The handler is called as for any message whose data follows;
- * when it is known where the data is to go, at once or when a receive matches, the library reads it there; then the
- * request is completed. A receiver whose segments are many or short gets the data through the ring, piece by piece.
+ * bufenlarge_rendezvous_recv.c: rendezvous messages, incoming. The handler is called as for any message whose data
+ * follows. When the place of the data is known, at once or when a receive matches, the library reads the source into
+ * it; then the request is completed. A receiver whose segments are many or short gets the data through the ring, in
+ * fragments.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
@@ -12,21 +13,21 @@ typedef struct MPIDI_BUFENLARGE_incoming {
     MPIDI_BUFENLARGE_read_t read;
     MPIR_Request *rreq;
     MPIDI_BUFENLARGE_peer_t *peer;
-    uint32_t exposure;
+    uint32_t source;
     uint64_t bytes;
     bool is_receive;            /* of MPI, not a part of one-sided communication */
-    bool in_pieces;
-    MPI_Aint placed;            /* bytes that the receive has room for; not when in_pieces */
-    MPIDI_BUFENLARGE_data_t data;       /* in_pieces */
+    bool through_ring;
+    MPI_Aint placed;            /* bytes that the receive has room for; not when through_ring */
+    MPIDI_BUFENLARGE_data_t data;       /* through_ring */
 } incoming_t;
 
-/* The end of a message: its data is in place, or there will be none. What a one-sided operation would do at its
- * end cannot be done without its data. */
+/* Ends a message: its data is in place, or will not come. What a one-sided operation would do at its end cannot be done
+ * without its data. */
 static void incoming_end(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
 {
     MPIR_Request *rreq = incoming->rreq;
 
-    if (incoming->in_pieces)
+    if (incoming->through_ring)
         MPIDI_BUFENLARGE_data_end(&incoming->data);
     else
         MPIR_STATUS_SET_COUNT(rreq->status, incoming->placed);
@@ -52,24 +53,25 @@ static void incoming_done(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_read_t 
     incoming_end(vci, incoming);
 }
 
-/* Lets the library read into these segments; none: into the piece callback. Zero bytes: the data is not wanted. */
+/* Lets the library read into these segments, or, without segments, into the fragment callback. With zero bytes nobody
+ * wants the data, and the source is released. */
 static void incoming_read(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming,
                           const struct iovec *iov, int segments, uint64_t bytes)
 {
     MPIDI_BUFENLARGE_peer_t *peer = incoming->peer;
-    bufenlarge_status_t status =
-        bufenlarge_channel_read(peer->channel, incoming->exposure, 0, iov, segments, bytes,
-                                BUFENLARGE_READ_LAST, incoming);
+    bufenlarge_status_t status = bytes == 0 ? bufenlarge_channel_release_source(peer->channel, incoming->source)
+        : bufenlarge_channel_read(peer->channel, incoming->source, 0, iov, segments, bytes,
+                                  BUFENLARGE_READ_LAST, incoming);
     if (status != BUFENLARGE_OK) {
-        MPIDI_BUFENLARGE_peer_lost(vci, peer->rank, status, bufenlarge_channel_error(peer->channel));
+        MPIDI_BUFENLARGE_peer_lost(vci, peer->number, status, bufenlarge_channel_error(peer->channel));
         incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
     }
     if (status != BUFENLARGE_OK || bytes == 0)
         incoming_end(vci, incoming);
 }
 
-/* Where the data is to go: cuts the segments after `bytes`, and returns how many have any of it. Entries behind
- * are not valid when the message is shorter than the receive. */
+/* Cuts the receive's segments after `bytes`, and returns how many get any of the data. When the message is shorter than
+ * the receive, the entries behind are not valid. */
 static int cut_segments(struct iovec *iov, MPI_Aint segments, uint64_t bytes, uint64_t * placed_p)
 {
     int count = 0;
@@ -108,18 +110,19 @@ static void read_in_place(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
     incoming_read(vci, incoming, iov, used, placed);
 }
 
-static const char *read_in_pieces(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
+static const char *read_through_ring(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
 {
     const char *text =
         MPIDI_BUFENLARGE_data_begin(&incoming->data, incoming->rreq, incoming->bytes);
-    incoming->in_pieces = true;
+    incoming->through_ring = true;
     if (text == NULL)
         incoming_read(vci, incoming, NULL, 0,
                       incoming->rreq->status.MPI_ERROR == MPI_SUCCESS ? incoming->bytes : 0);
     return text;
 }
 
-/* Asked before MPICH is asked for segments, which it cannot tell of a noncontiguous type without data. */
+/* Returns whether the receive takes any data. To be called before MPICH is asked for segments, because MPICH has none
+ * for a noncontiguous type without data. */
 static bool has_room(MPIR_Request * rreq)
 {
     MPI_Aint room = 1;
@@ -129,52 +132,47 @@ static bool has_room(MPIR_Request * rreq)
     return room > 0;
 }
 
-/* It is known where the data is to go. Returns what is wrong with the message. */
+/* Starts to read: the place of the data is known. Returns what is wrong with the message. */
 static const char *start(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
 {
     MPIR_Request *rreq = incoming->rreq;
     const bool device = MPIDIG_REQUEST(rreq, req->recv_async).is_device_buffer;
 
     if ((uint64_t) MPIDIG_recv_in_data_sz(rreq) != incoming->bytes)
-        return "it sent a message whose sizes contradict each other";
+        return MPIDI_BUFENLARGE_CONTRADICTION;
     if (!has_room(rreq)) {
         incoming_read(vci, incoming, NULL, 0, 0);
         return NULL;
     }
     const MPI_Aint segments = MPIDIG_get_recv_iov_count(rreq);
     if (device || (segments > 1 && !MPIDI_BUFENLARGE_is_dense(segments, (size_t) incoming->bytes)))
-        return read_in_pieces(vci, incoming);
+        return read_through_ring(vci, incoming);
     read_in_place(vci, incoming);
     return NULL;
 }
 
-/* Headers have arrived. Returns what is wrong with them. */
-const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t rank,
-                                           const MPIDI_BUFENLARGE_wire_t * wire,
-                                           const void *am_hdr)
+/* Called for the headers, which have been checked. Returns what is wrong with the message. */
+const char *MPIDI_BUFENLARGE_rendezvous_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
+                                                const MPIDI_BUFENLARGE_wire_t * wire,
+                                                const void *am_hdr, const void *data)
 {
-    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(vci, rank);
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(vci, number);
     incoming_t *incoming = MPL_calloc(1, sizeof(*incoming), MPL_MEM_BUFFER);
-    const char *text = MPIDI_BUFENLARGE_refusal(wire, am_hdr);
 
-    if (text == NULL && wire->data_bytes == 0)
-        text = "it sent a large message without data";
-    if (text == NULL && (peer == NULL || incoming == NULL))
-        text = "no memory for a message it sent";
-    if (text != NULL) {
+    if (peer == NULL || incoming == NULL) {
         MPL_free(incoming);
-        return text;
+        return MPIDI_BUFENLARGE_NO_MEMORY;
     }
     incoming->read.done = incoming_done;
     incoming->peer = peer;
-    incoming->exposure = wire->exposure;
+    incoming->source = wire->detail;
     incoming->bytes = wire->data_bytes;
     incoming->is_receive = wire->handler_id == MPIDIG_SEND || wire->handler_id == MPIDIG_SEND_DATA;
     const uint32_t attr = MPIDIG_AM_ATTR__IS_ASYNC | MPIDIG_AM_ATTR__IS_RNDV;
-    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(vci, wire, am_hdr, attr,
+    MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(vci, wire, am_hdr, NULL, attr,
                                                                    &incoming->rreq));
     if (incoming->rreq == NULL) {       /* nobody wants the data */
-        bufenlarge_channel_release_source(peer->channel, wire->exposure);
+        bufenlarge_channel_release_source(peer->channel, wire->detail);
         MPL_free(incoming);
         return NULL;
     }
@@ -183,20 +181,20 @@ const char *MPIDI_BUFENLARGE_large_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_
     return MPIDIG_recv_initialized(incoming->rreq) ? start(vci, incoming) : NULL;
 }
 
-/* A receive matches a message that was not expected. */
-int MPIDI_BUFENLARGE_large_matched(MPIR_Request * rreq)
+/* Called when a receive matches a message that was unexpected. */
+int MPIDI_BUFENLARGE_rendezvous_matched(MPIR_Request * rreq)
 {
     incoming_t *incoming = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.incoming);
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(incoming->peer->vci);
-    const uint32_t rank = incoming->peer->rank;
+    const uint32_t number = incoming->peer->number;
     const char *text = start(vci, incoming);
     if (text != NULL)
-        MPIDI_BUFENLARGE_peer_lost(vci, rank, BUFENLARGE_ERR_PROTOCOL, text);
+        MPIDI_BUFENLARGE_peer_lost(vci, number, BUFENLARGE_ERR_PROTOCOL, text);
     return MPI_SUCCESS;
 }
 
-/* The library's piece callback. */
-void MPIDI_BUFENLARGE_piece(void *user, uint32_t peer, void *cookie, const void *data, size_t bytes)
+/* The library's fragment callback. */
+void MPIDI_BUFENLARGE_fragment(void *user, uint32_t peer, void *cookie, const void *data, size_t bytes)
 {
     incoming_t *incoming = cookie;
     MPIDI_BUFENLARGE_data_take(&incoming->data, data, bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oneside_puts.c: contiguous Put and Get of sizes around the limits between batches, messages, writes and reads: many
+ * onesided_puts.c: contiguous Put and Get of sizes around the limits between batches, messages, writes and reads: many
  * between two synchronizations, to all ranks, over two windows with parts and displacement units of their own, under
  * every synchronization; and what a flush means to a third process.
  */
@@ -70,18 +70,18 @@ static void expect_memory(const char *what, const part_t *part, size_t at, int b
 
 /* -- under every synchronization -- */
 
-enum way { FENCE, PSCW, LOCK, FLUSH, FLUSH_LOCAL, REQUESTS, WAYS };
+enum mode { FENCE, PSCW, LOCK, FLUSH, FLUSH_LOCAL, REQUESTS, MODES };
 
-static void begin(enum way way, int dest, int source, MPI_Win win)
+static void begin(enum mode mode, int dest, int source, MPI_Win win)
 {
     MPI_Group world, origins, targets;
-    if (way == FENCE)
+    if (mode == FENCE)
         MPI_Win_fence(0, win);
-    if (way == LOCK)
+    if (mode == LOCK)
         MPI_Win_lock(MPI_LOCK_SHARED, dest, 0, win);
-    if (way == FLUSH || way == FLUSH_LOCAL || way == REQUESTS)
+    if (mode == FLUSH || mode == FLUSH_LOCAL || mode == REQUESTS)
         MPI_Win_lock_all(0, win);
-    if (way != PSCW)
+    if (mode != PSCW)
         return;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &source, &origins);
@@ -93,57 +93,57 @@ static void begin(enum way way, int dest, int source, MPI_Win win)
     MPI_Group_free(&targets);
 }
 
-static void end(enum way way, int dest, MPI_Win win)
+static void end(enum mode mode, int dest, MPI_Win win)
 {
-    if (way == FENCE)
+    if (mode == FENCE)
         MPI_Win_fence(0, win);
-    if (way == LOCK)
+    if (mode == LOCK)
         MPI_Win_unlock(dest, win);
-    if (way == FLUSH)
+    if (mode == FLUSH)
         MPI_Win_flush(dest, win);
-    if (way == FLUSH || way == FLUSH_LOCAL || way == REQUESTS)
+    if (mode == FLUSH || mode == FLUSH_LOCAL || mode == REQUESTS)
         MPI_Win_unlock_all(win);
-    if (way == PSCW) {
+    if (mode == PSCW) {
         MPI_Win_complete(win);
         MPI_Win_wait(win);
     }
 }
 
-static void put_all(enum way way, unsigned char **data, int dest, MPI_Win win)
+static void put_all(enum mode mode, unsigned char **data, int dest, MPI_Win win)
 {
     MPI_Request requests[SIZES];
     for (int i = 0; i < SIZES; i++) {
         const MPI_Aint at = (MPI_Aint) place_of(i) / unit_of(dest);
-        if (way == REQUESTS)
+        if (mode == REQUESTS)
             MPI_Rput(data[i], sizes[i], MPI_BYTE, dest, at, sizes[i], MPI_BYTE, win, &requests[i]);
         else
             MPI_Put(data[i], sizes[i], MPI_BYTE, dest, at, sizes[i], MPI_BYTE, win);
     }
-    if (way == REQUESTS)
+    if (mode == REQUESTS)
         MPI_Waitall(SIZES, requests, MPI_STATUSES_IGNORE);
-    if (way == FLUSH_LOCAL)
+    if (mode == FLUSH_LOCAL)
         MPI_Win_flush_local(dest, win);
-    for (int i = 0; i < SIZES && (way == REQUESTS || way == FLUSH_LOCAL); i++)
+    for (int i = 0; i < SIZES && (mode == REQUESTS || mode == FLUSH_LOCAL); i++)
         memset(data[i], 0xee, (size_t) sizes[i]);       /* it is ours again */
 }
 
-static void get_all(enum way way, unsigned char **data, int dest, MPI_Win win)
+static void get_all(enum mode mode, unsigned char **data, int dest, MPI_Win win)
 {
     MPI_Request requests[SIZES];
     for (int i = 0; i < SIZES; i++) {
         const MPI_Aint at = (MPI_Aint) place_of(i) / unit_of(dest);
-        if (way == REQUESTS)
+        if (mode == REQUESTS)
             MPI_Rget(data[i], sizes[i], MPI_BYTE, dest, at, sizes[i], MPI_BYTE, win, &requests[i]);
         else
             MPI_Get(data[i], sizes[i], MPI_BYTE, dest, at, sizes[i], MPI_BYTE, win);
     }
-    if (way == REQUESTS)
+    if (mode == REQUESTS)
         MPI_Waitall(SIZES, requests, MPI_STATUSES_IGNORE);
-    if (way == FLUSH_LOCAL)
+    if (mode == FLUSH_LOCAL)
         MPI_Win_flush_local(dest, win);
 }
 
-static void check_way(enum way way, int round)
+static void check_mode(enum mode mode, int round)
 {
     const int right = (test_rank + 1) % test_size, left = (test_rank + test_size - 1) % test_size;
     unsigned char *out[SIZES], *in[SIZES];
@@ -152,9 +152,9 @@ static void check_way(enum way way, int round)
         out[i] = pattern_alloc((size_t) sizes[i], key_of(test_rank, right, round, i));
         in[i] = guarded_alloc((size_t) sizes[i]);
     }
-    begin(way, right, left, win);
-    put_all(way, out, right, win);
-    end(way, right, win);
+    begin(mode, right, left, win);
+    put_all(mode, out, right, win);
+    end(mode, right, win);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win);
     for (int i = 0; i < SIZES; i++) {
@@ -163,11 +163,11 @@ static void check_way(enum way way, int round)
     }
     MPI_Win_unlock(test_rank, win);
     MPI_Barrier(MPI_COMM_WORLD);
-    begin(way, right, left, win);
-    get_all(way, in, right, win);
-    if (way == REQUESTS || way == FLUSH_LOCAL)
+    begin(mode, right, left, win);
+    get_all(mode, in, right, win);
+    if (mode == REQUESTS || mode == FLUSH_LOCAL)
         EXPECT_PATTERN("what was got, before the end", in[0], (size_t) sizes[0], key_of(test_rank, right, round, 0));
-    end(way, right, win);
+    end(mode, right, win);
     for (int i = 0; i < SIZES; i++) {
         EXPECT_PATTERN("what was got", in[i], (size_t) sizes[i], key_of(test_rank, right, round, i));
         guarded_free(in[i]);
@@ -242,8 +242,8 @@ int main(int argc, char **argv)
     for (int round = 0; test_another_round(round); round++) {
         memset(windows[0].memory, 0, ROOM);
         MPI_Barrier(MPI_COMM_WORLD);
-        for (int way = 0; way < WAYS; way++)
-            check_way((enum way) way, round * WAYS + way);
+        for (int mode = 0; mode < MODES; mode++)
+            check_mode((enum mode) mode, round * MODES + mode);
         memset(windows[0].memory, 0, ROOM);
         MPI_Barrier(MPI_COMM_WORLD);
         if (test_size <= 32)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_end.c: MPI_Finalize right behind large sends. The even ranks send to all odd ones, give the requests away
- * and end; the odd ranks do not look for a while, then receive and check. Rank 0 prints before it ends: whoever finds
+ * rendezvous_end.c: MPI_Finalize right after large sends. The even ranks send to all odd ones, free the requests and
+ * end; the odd ranks sleep for a while, then receive and check. Rank 0 prints before it ends: a rank that finds
  * something wrong aborts the job.
  */
 #include <stdio.h>

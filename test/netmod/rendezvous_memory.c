@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_memory.c: large messages out of and into memory of every kind, and what programs do with it between two
+ * rendezvous_memory.c: large messages out of and into memory of every kind, and what programs do with it between two
  * messages and during one: freed and allocated again, unmapped and mapped at the same address, moved, read-only,
- * shared with the child of a fork. Whoever remembers memory by its address shows here. Ranks work round the ring.
+ * shared with the child of a fork. A registration that is looked up by address alone fails here. Each rank sends to its
+ * right neighbor.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -55,7 +56,7 @@ static unsigned char *map(void *at, size_t bytes)
 
 /* ---- between messages ----------------------------------------------------------------------- */
 
-/* Sizes differ, so that an address comes back as a part of another piece of memory. */
+/* Sizes differ, so that an address comes back as a part of another block of memory. */
 static void check_allocated_again(void)
 {
     const size_t sizes[] = { LARGE, 70000, LARGE / 2 + 1, 200000 };

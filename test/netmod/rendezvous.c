@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large.c: messages whose data goes without a copy, at every size where something changes, up to bytes=
+ * rendezvous.c: messages whose data goes without a copy, at every size where something changes, up to bytes=
  * (64 MiB at most): expected, probed, matched by probe, from any source; received into too little room; with a
  * receive taken back while they come; many at once in both directions. Ranks work round the ring.
  */
@@ -11,7 +11,7 @@
 
 enum { TAG = 21, GO_TAG = 22, MANY = 10, MODES = 4 };
 
-/* Where the way of the data changes: smallest knob, slots, default size, one write, all writes in flight. */
+/* Where the data path changes: smallest knob, slots, default size, one write, all writes in flight. */
 static const size_t edges[] = { 1024, 8192, 65536, 131072, 1 << 20, 4 << 20, 16 << 20, 64 << 20 };
 enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_am_kinds.c: the kinds of message that begin with MPIDI_BUFENLARGE_wire_t, in one table: how much data may
+ * follow the header, what is wrong with a header, and what is done with a message that is here as a whole. An eager
+ * message has a header of its own; one that comes in fragments is given the header of an active message first.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_am_kinds.h"
+#include "bufenlarge_rma_impl.h"
+
+/* More than the report of a process with a million channels. */
+#define REPORT_BYTES_MAX ((uint64_t) 1 << 30)
+
+/* More than MPICH puts into a message between processes that connect. */
+#define SPAWN_BYTES_MAX ((uint64_t) 4096)
+
+/* -- headers -- */
+
+static bool send_is_valid(const MPIDI_BUFENLARGE_wire_t * wire, const MPIDIG_hdr_t * hdr)
+{
+    if (wire->am_hdr_bytes < sizeof(*hdr) || hdr->data_sz < 0)
+        return false;
+    if (hdr->flags & MPIDIG_AM_SEND_FLAGS_RTS)
+        return wire->data_bytes == 0 && hdr->rndv_hdr_sz == 0
+            && MPIDIG_AM_SEND_GET_RNDV_ID(hdr->flags) == MPIDIG_RNDV_GENERIC;
+    return wire->data_bytes == (uint64_t) hdr->data_sz
+        && (wire->detail != 0 || hdr->data_sz <= MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
+}
+
+static const char *check_handler(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+{
+    if (unlikely(wire->handler_id >= MPIDI_AM_HANDLERS_MAX ||
+                 MPIDIG_global.target_msg_cbs[wire->handler_id] == NULL))
+        return "it sent an active message that has no handler";
+    if (wire->handler_id == MPIDIG_SEND && unlikely(!send_is_valid(wire, am_hdr)))
+        return MPIDI_BUFENLARGE_CONTRADICTION;
+    return NULL;
+}
+
+static const char *check_am(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+{
+    return unlikely(wire->detail != 0) ? MPIDI_BUFENLARGE_UNKNOWN_KIND : check_handler(wire, am_hdr);
+}
+
+static const char *check_rendezvous(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+{
+    if (wire->detail == 0)
+        return MPIDI_BUFENLARGE_UNKNOWN_KIND;
+    if (wire->data_bytes == 0)
+        return "it sent a rendezvous message without data";
+    return check_handler(wire, am_hdr);
+}
+
+static const char *check_report(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+{
+    return MPIR_Process.rank != 0 ? "it sent a report to a process that collects none" : NULL;
+}
+
+static const char *check_disconnect(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+{
+    return MPIDI_BUFENLARGE_is_other_job(peer) ? NULL : MPIDI_BUFENLARGE_UNKNOWN_KIND;
+}
+
+/* -- whole messages -- */
+
+static const char *take_am(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                           const void *am_hdr, const void *data)
+{
+    const int mpi_errno = MPIDI_BUFENLARGE_call_handler(vci, wire, am_hdr, data, 0, NULL);
+    if (unlikely(mpi_errno != MPI_SUCCESS))
+        MPIDI_BUFENLARGE_keep_error(vci, mpi_errno);
+    return NULL;
+}
+
+static const char *take_report(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                               const void *am_hdr, const void *data)
+{
+    MPIDI_BUFENLARGE_report_arrived(peer, data, (size_t) wire->data_bytes);
+    return NULL;
+}
+
+static const char *take_spawn(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                              const void *am_hdr, const void *data)
+{
+    MPIDI_BUFENLARGE_spawn_arrived((int) wire->detail, data, (size_t) wire->data_bytes);
+    return NULL;
+}
+
+static const char *take_disconnect(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                                   const void *am_hdr, const void *data)
+{
+    MPIDI_BUFENLARGE_peer_t *from = MPIDI_BUFENLARGE_peer_get(vci, peer);
+    if (from == NULL)
+        return MPIDI_BUFENLARGE_NO_MEMORY;
+    MPIDI_BUFENLARGE_disconnect_arrived(from, wire->detail);
+    return NULL;
+}
+
+const MPIDI_BUFENLARGE_am_kind_t MPIDI_BUFENLARGE_am_kinds[MPIDI_BUFENLARGE_KIND_COUNT] = {
+    [MPIDI_BUFENLARGE_KIND_AM] = {UINT64_MAX, check_am, take_am, true},
+    [MPIDI_BUFENLARGE_KIND_REPORT] = {REPORT_BYTES_MAX, check_report, take_report, false},
+    [MPIDI_BUFENLARGE_KIND_RENDEZVOUS] = {0, check_rendezvous, MPIDI_BUFENLARGE_rendezvous_arrived, false},
+    [MPIDI_BUFENLARGE_KIND_RMA_OPERATIONS] =
+        {MPIDI_BUFENLARGE_EAGER_MAX, NULL, MPIDI_BUFENLARGE_operations_arrived, false},
+    [MPIDI_BUFENLARGE_KIND_RMA_REPLIES] =
+        {MPIDI_BUFENLARGE_EAGER_MAX, NULL, MPIDI_BUFENLARGE_replies_arrived, false},
+    [MPIDI_BUFENLARGE_KIND_SPAWN] = {SPAWN_BYTES_MAX, NULL, take_spawn, false},
+    [MPIDI_BUFENLARGE_KIND_DISCONNECT] = {SPAWN_BYTES_MAX, check_disconnect, take_disconnect, false},
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_knob_table.h: the knobs that the netmod reads itself, one row each: name, how its text is read (a reader
+ * in bufenlarge_knobs.c), default, what is allowed, what it does. All other knobs are the library's
+ * (src/bufenlarge/knob_table.h). bufenlarge_info makes the MPI_T variables MPIR_CVAR_BUFENLARGE_<NAME> and
+ * docs/knobs.md from both tables.
+ */
+#ifndef BUFENLARGE_KNOB_TABLE_H_INCLUDED
+#define BUFENLARGE_KNOB_TABLE_H_INCLUDED
+
+/* *INDENT-OFF* */
+#define MPIDI_BUFENLARGE_KNOBS(X)                                                                        \
+    X(SUMMARY, summary, "off", "on or off",                                                              \
+      "Print each process's channels and the totals in MPI_Finalize.")                                   \
+    X(SUMMARY_FILE, summary_file, "", "a file in a directory that can be written",                       \
+      "Where rank 0 writes the summary as JSON. Setting it turns the summary on.")                       \
+    X(YIELD_AFTER, yield_after, "32", "0 to 1000000; 0 is never",                                        \
+      "After this many rounds of progress without an event a process offers its processor to others "    \
+      "(sched_yield). For more processes than processors.")
+/* *INDENT-ON* */
+
+#endif /* BUFENLARGE_KNOB_TABLE_H_INCLUDED */
