@@ -246,50 +246,73 @@ static void usage(const char *program)
     exit(2);
 }
 
-int main(int argc, char **argv)
+typedef struct {
+    int latency, window, onesided;      /* what is measured */
+    bench_sizes_t sizes;
+    double budget;              /* seconds for one size */
+    size_t window_bytes;        /* most bytes of a window; 0: no limit */
+    int each;                   /* time each round trip and window too */
+} options_t;
+
+/* Returns 0 where the command line is wrong. */
+static int parse_options(int argc, char **argv, options_t * options)
 {
     const char *which = "all", *list = "pow2";
-    double budget = 0.2;
-    size_t window_bytes = 0;
-    bench_sizes_t sizes;
-    int option, rank, ranks, each = 0;
+    int option;
 
-    MPI_Init(&argc, &argv);
+    *options = (options_t) {.budget = 0.2 };
     while ((option = getopt(argc, argv, "b:s:t:m:e")) != -1) {
         switch (option) {
             case 'b': which = optarg; break;
             case 's': list = optarg; break;
-            case 't': budget = bench_parse_seconds(optarg); break;
-            case 'm': window_bytes = (size_t) strtoul(optarg, NULL, 10); break;
-            case 'e': each = 1; break;
-            default: usage(argv[0]);
+            case 't': options->budget = bench_parse_seconds(optarg); break;
+            case 'm': options->window_bytes = (size_t) strtoul(optarg, NULL, 10); break;
+            case 'e': options->each = 1; break;
+            default: return 0;
         }
     }
     int all = strcmp(which, "all") == 0;
-    int latency = all || strcmp(which, "latency") == 0;
-    int window = all || strcmp(which, "window") == 0;
-    int onesided = strcmp(which, "onesided") == 0;
+    options->latency = all || strcmp(which, "latency") == 0;
+    options->window = all || strcmp(which, "window") == 0;
+    options->onesided = strcmp(which, "onesided") == 0;
+    if (optind != argc || !(options->latency || options->window || options->onesided))
+        return 0;
+    bench_parse_sizes(list, &options->sizes);
+    return 1;
+}
+
+/* Runs the part of this rank: rank 0 drives, rank 1 follows. */
+static void run(bench_t * bench, const options_t * options, int rank)
+{
+    if (options->onesided)
+        MPI_Win_create(bench->receive_buffer, (MPI_Aint) bench_largest(&options->sizes), 1, MPI_INFO_NULL,
+                       MPI_COMM_WORLD, &bench->memory);
+    if (rank == 0 && options->onesided)
+        drive_onesided(bench, &options->sizes, options->budget, options->window_bytes);
+    if (rank == 0)
+        drive(bench, &options->sizes, options->budget, options->latency, options->window, options->window_bytes);
+    else
+        follow(bench);
+    if (options->onesided)
+        MPI_Win_free(&bench->memory);
+}
+
+int main(int argc, char **argv)
+{
+    options_t options;
+    int rank, ranks;
+
+    MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (ranks != 2 || optind != argc || !(latency || window || onesided))
+    if (!parse_options(argc, argv, &options) || ranks != 2)
         usage(argv[0]);
-    bench_parse_sizes(list, &sizes);
 
-    bench_t bench = {.send_buffer = bench_buffer(bench_largest(&sizes)),
-        .receive_buffer = bench_buffer(bench_largest(&sizes)),
-        .samples = each ? bench_buffer(SAMPLES_MAX * sizeof(double)) : NULL
+    bench_t bench = {.send_buffer = bench_buffer(bench_largest(&options.sizes)),
+        .receive_buffer = bench_buffer(bench_largest(&options.sizes)),
+        .samples = options.each ? bench_buffer(SAMPLES_MAX * sizeof(double)) : NULL
     };
-    if (onesided)
-        MPI_Win_create(bench.receive_buffer, (MPI_Aint) bench_largest(&sizes), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                       &bench.memory);
-    if (rank == 0 && onesided)
-        drive_onesided(&bench, &sizes, budget, window_bytes);
-    if (rank == 0)
-        drive(&bench, &sizes, budget, latency, window, window_bytes);
-    else
-        follow(&bench);
-    if (onesided)
-        MPI_Win_free(&bench.memory);
+    run(&bench, &options, rank);
     MPI_Finalize();
     return 0;
 }

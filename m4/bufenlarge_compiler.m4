@@ -16,7 +16,8 @@ AC_DEFUN([BUFENLARGE_COMPILER], [
 #endif
   ]])], [AC_MSG_RESULT([$bufenlarge_compiler])], [
     AC_MSG_RESULT([no])
-    AC_MSG_ERROR([bufenlarge needs GCC 12 or Clang 14, or later; $CXX is: ${bufenlarge_compiler:-no compiler}. Set CXX to choose another one])
+    AC_MSG_ERROR([bufenlarge needs GCC 12 or Clang 14, or later; $CXX is: ]dnl
+[${bufenlarge_compiler:-no compiler}. Set CXX to choose another one])
   ])
   AC_SUBST([BUFENLARGE_LANGUAGE_FLAGS], ["-std=c++20"])
 ])

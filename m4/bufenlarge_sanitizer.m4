@@ -20,6 +20,7 @@ AC_DEFUN([BUFENLARGE_SANITIZER], [
       ])
       CXXFLAGS=$bufenlarge_saved_flags
     ],
-    [AC_MSG_ERROR([--enable-sanitizer takes address, undefined, "address,undefined" or thread, not '$enable_sanitizer'])])
+    [AC_MSG_ERROR([--enable-sanitizer takes address, undefined, "address,undefined" or thread, ]dnl
+[not '$enable_sanitizer'])])
   AC_SUBST([BUFENLARGE_SANITIZER_FLAGS])
 ])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What quickstart and check share: the cache folder, its keys, and the builds in it. Sourced after
-# common.sh by a script that has set `top` to the checkout. Bash.
+# Manages the cache folder of quickstart and check: its keys and the builds in it. Sourced after common.sh by a
+# script that has set `top` to the checkout. Bash.
 #
 #   checkout/             copy of what is built, with configure; the checkout itself stays clean
 #   plain/ asan/ tsan/    builds of the library and its tests
@@ -8,9 +8,9 @@
 #   mpich-VERSION-KEY/    tree/ build/ of MPICH and install/, library and MPICH installed
 #   log/                  one log per step
 #
-# KEY covers what makes MPICH compile anew from start: patches, flags, compiler, libfabric. Library
-# and netmod are not in it. They change often, and MPICH's makefiles find out by themselves what is
-# to be compiled again; `install/.key` covers everything, and tells whether there is something to do.
+# KEY covers what makes MPICH compile from the start: patches, flags, compiler, libfabric. It does not cover library
+# and netmod: they change often, and MPICH's makefiles find out what to compile again. `install/.key` covers
+# everything and says whether there is something to do.
 
 cache=${BUFENLARGE_CACHE:-${XDG_CACHE_HOME:-${HOME:?there is no HOME, so set BUFENLARGE_CACHE}/.cache}/bufenlarge}
 mkdir -p "$cache/log" 2>/dev/null || die "cannot make the cache folder $cache; set BUFENLARGE_CACHE to another one"
@@ -18,7 +18,7 @@ cache=$(absolute_dir "$cache")
 logs=$cache/log
 jobs=$(nproc)
 
-# One run at a time changes the cache; any number may use it: cache_lock exclusive|shared.
+# cache_lock exclusive|shared: only one run at a time may change the cache; any number may use it.
 cache_lock() {
     exec 9>>"$cache/lock"
     flock --nonblock "--$1" 9 && return 0
@@ -26,8 +26,8 @@ cache_lock() {
     flock --timeout 3600 "--$1" 9 || die "$cache/lock was held by another run for an hour"
 }
 
-# Names of the files that make the product, relative to the checkout. Of the tools those that run it or
-# test it are not among them.
+# Prints the names of the files that the product is built from, relative to the checkout: without the tools that only
+# run it or test it.
 product_files() {
     local tool other=()
     for tool in suite mpich-suite counted.sh demonstrate catch-run source-files '*.o' '*.a' '*.log' '*~' '.*'; do
@@ -37,8 +37,8 @@ product_files() {
         -type f ! -path 'tools/rdma-vm*' ! -path '*/.d*' "${other[@]}")
 }
 
-# All files of the tree, as a release archive has them. A copy without git and without MANIFEST has no such list; it
-# can be built and tested, but not packed.
+# Prints all files of the tree, as a release archive has them. A copy without git and without MANIFEST has no such
+# list: it can be built and tested, but not packed.
 all_files() { "$top/tools/source-files" "$top" --with-new 2>/dev/null || true; }
 
 test_files() {
@@ -47,7 +47,7 @@ test_files() {
 
 compiler_version() { "${CXX:-g++}" --version 2>/dev/null | sed -n 1p; }
 
-# Empty where something of it is missing, so that a bare machine gets an answer too.
+# Prints a key even where libfabric or the compiler is missing, so that the commands work on a bare machine.
 mpich_key() {
     local library
     library=$(pkg-config --modversion libfabric 2>/dev/null) || library=none
@@ -62,11 +62,11 @@ product_key() {
     { product_files | (cd "$top" && digest_of_files); mpich_key; } | digest_of_text
 }
 
-# What Debian 12 has as source package.
+# The version of Debian 12's source package.
 mpich_version=4.0.2
 mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }
 
-# Brings the copy up to date by content, so that make sees only what has changed.
+# Copies the files whose content has changed, so that make sees no others.
 update_checkout() {
     local list=$cache/checkout.files name
     { product_files && test_files && all_files; } | LC_ALL=C sort -u >"$list.new"
@@ -82,8 +82,8 @@ update_checkout() {
     touch "$cache/checkout/.autogen"
 }
 
-# library_configure FLAVOUR FLAGS...: only where these flags were not configured before, with or without the test
-# framework: without it there are no test programs.
+# library_configure FLAVOUR FLAGS...: configures unless that was done before with these flags, this compiler and this
+# version of Catch2: without Catch2 there are no test programs.
 library_configure() {
     local flavour=$1 key
     shift
@@ -106,7 +106,7 @@ library_make() {
     step "$logs/$flavour-make.log" 1800 "library ($flavour): make $*" make -C "$cache/$flavour" "-j$jobs" "$@"
 }
 
-# The plain build is configured for the MPICH that is installed from it, where its source is there.
+# Prints the flags of the plain build: it is configured for the MPICH that is built from it, if the source is there.
 plain_flags() {
     local dir
     dir=$(mpich_dir)
@@ -140,7 +140,7 @@ mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 
 need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/null; }
 
-# Library and MPICH, installed and up to date. Prints nothing on standard output.
+# Builds and installs library and MPICH unless they are up to date. Prints nothing on standard output.
 build_mpich() {
     local dir key source_dir
     need_packages "${build_packages[@]}" "${mpich_packages[@]}"
@@ -161,7 +161,7 @@ build_mpich() {
     printf '%s\n' "$key" >"$dir/install/.key"
 }
 
-# The same with a lock for each VCI, of which there can be four, in install-vcis.
+# Does the same, in install-vcis, for an MPICH with up to four VCIs and a lock for each.
 build_mpich_vcis() {
     local dir key
     build_mpich

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Shared by the shell tools of bufenlarge; sourced, never run. Bash.
 #
-# Every long command goes through step(): it is bounded in time, has no standard input, writes a log
-# of its own, and its failure names the step, the log and the last lines of it.
+# Every long command runs by step(): it has a time limit, no standard input and a log of its own, and when it
+# fails, the error names the step and the log and shows the log's last lines.
 
 program=${0##*/}
 
-# A step may run a tool that has steps of its own. Their progress goes to the screen, not into the
-# log of the outer step, and is counted from the same start: through these two variables.
+# A step may run a tool that has steps of its own. Through these two variables their progress goes to the screen,
+# not to the log of the outer step, and counts the seconds from the same start.
 if [ -z "${BUFENLARGE_STARTED-}" ] || ! { : >&"$BUFENLARGE_PROGRESS"; } 2>/dev/null; then
     exec {BUFENLARGE_PROGRESS}>&2
     BUFENLARGE_STARTED=$EPOCHSECONDS
@@ -21,13 +21,12 @@ die() {
     exit 1
 }
 
-# Progress, with the seconds since the command began. Standard error, so that standard output stays
-# free for what was asked for.
+# Prints progress, with the seconds since the command began, to standard error: standard output is for results.
 note() {
     printf '[%5ds] %s\n' $((EPOCHSECONDS - BUFENLARGE_STARTED)) "$*" >&"$BUFENLARGE_PROGRESS"
 }
 
-# step LOG SECONDS_MAX TEXT COMMAND...
+# step LOG SECONDS_MAX TEXT COMMAND...: runs the command and ends this script if it fails.
 step() {
     local log=$1 limit=$2 text=$3 status=0
     shift 3
@@ -42,7 +41,7 @@ step() {
     die "$text: failed with status $status; log: $log"
 }
 
-# Digest of the names and contents of the files given on standard input, one name per line.
+# Prints a digest of the names and contents of the files that standard input names, one per line.
 digest_of_files() {
     LC_ALL=C sort | tr '\n' '\0' | xargs -0 -r sha256sum | sha256sum | cut -c 1-16
 }
@@ -51,8 +50,7 @@ digest_of_text() {
     sha256sum | cut -c 1-16
 }
 
-# put_if_changed NEW OLD: moves NEW over OLD where they differ, so that make rebuilds only what a
-# new content asks for.
+# put_if_changed NEW OLD: moves NEW over OLD if they differ, so that make rebuilds only what depends on a change.
 put_if_changed() {
     if cmp -s "$1" "$2"; then
         rm -f "$1"
@@ -62,8 +60,7 @@ put_if_changed() {
     fi
 }
 
-# copy_if_changed FROM TO: the same for a copy; keeps the mode, and gives the present time to what
-# it writes.
+# copy_if_changed FROM TO: copies FROM to TO if they differ. The copy has FROM's mode and the present time.
 copy_if_changed() {
     cmp -s "$1" "$2" && return 0
     mkdir -p "$(dirname "$2")"
@@ -71,7 +68,7 @@ copy_if_changed() {
     mv "$2.new" "$2"
 }
 
-# copy_changed_files FROM_DIR TO_DIR: copies the files named on standard input (relative names).
+# copy_changed_files FROM_DIR TO_DIR: copies the files that standard input names (relative to both folders).
 copy_changed_files() {
     local name
     while IFS= read -r name; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Runs commands that end with "N passed, N failed", adds up their figures, shows how far they are, and keeps the
-# failed cases by name; sourced by tools/suite after cache.sh. Bash.
+# names of failed cases; sourced by tools/suite after cache.sh. Bash.
 #
 # A case is a line of the command's log: "ok ...", or "not ok ...", "FAIL ...", "failed: ..." and what failed. The
 # Catch2 programs write no such lines while they run; their cases are counted in the report (the log's name, .xml).
@@ -17,7 +17,7 @@ failed_cases() { # failed_cases LOG
     sed -nE "s/$failed_case//p" "$1"
 }
 
-# count LOG: adds the figures of the log's last line "N passed, N failed"; without one it is a failure.
+# count LOG: adds the figures of the log's last line "N passed, N failed"; a log without that line counts as a failure.
 count() {
     local figures
     figures=$(tail -n 1 "$1" | sed -n 's/^\(.*: \)\{0,1\}\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\2 \3/p')
@@ -30,7 +30,7 @@ count() {
     fi
 }
 
-# name_failures LOG TEXT COUNT: into the list, those that the log does not name as a number of them.
+# name_failures LOG TEXT COUNT: writes the failed cases into the list; of those that the log does not name, the number.
 name_failures() {
     local log=$1 text=$2 count=$3 line named=0
     while [ "$named" -lt "$count" ] && IFS= read -r line; do
@@ -44,7 +44,7 @@ name_failures() {
         printf '%s: %d failed that have no name; log: %s\n' "$text" $((count - named)) "$log" >>"$failed_list"
 }
 
-# Cases that have ended, "DONE FAILED", of a command that is running.
+# cases_so_far LOG: prints how many cases of a running command have ended and how many of these have failed.
 cases_so_far() {
     local log=$1 done_now=0 failed_now=0
     if [ -e "$log" ]; then
@@ -58,8 +58,8 @@ cases_so_far() {
     echo "$done_now $failed_now"
 }
 
-# show_progress LOG CASES: every half a minute, until it is ended. CASES is empty where nobody knows how many there
-# are and the log does not say so either ("cases: N"). It waits by read and not by sleep, which would outlive it.
+# show_progress LOG CASES: notes every half a minute how many cases have ended, until it is killed. If CASES is empty,
+# a line "cases: N" of the log says how many there are. It waits by read, because a sleep would outlive it.
 show_progress() {
     local log=$1 cases=$2 quiet done_now failed_now of
     exec {quiet}<> <(:)
@@ -72,8 +72,8 @@ show_progress() {
     done
 }
 
-# run_counted LOG TEXT COMMAND...: a command that ends with "N passed, N failed". Failing without a failure in its
-# figures is one. How many cases there are may be in the variable `cases`.
+# run_counted LOG TEXT COMMAND...: runs a command that ends with "N passed, N failed". A command that fails without a
+# failed case counts as one failure. The variable `cases` may say how many cases there are.
 run_counted() {
     local log=$1 text=$2 status=0 before=$failed watcher
     note "$text"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Read by make in a build folder of MPICH, by tools/mpich-asan: links another libmpi from the objects
-# that are there, with the netmod's own objects and libbufenlarge under the sanitizers.
+# tools/mpich-asan runs make with this file in a build folder of MPICH. It links another libmpi from the objects
+# there, with the netmod's objects and libbufenlarge compiled under the sanitizers.
 #   asan_out    folder for what is made      asan_library  folder of the instrumented libbufenlarge.a
 include Makefile
 

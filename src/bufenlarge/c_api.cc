@@ -206,7 +206,7 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
     *context_p = context.release();
     return BUFENLARGE_OK;
   } catch (const std::bad_alloc&) {
-    tell(message, message_bytes, "memory is out");
+    tell(message, message_bytes, "memory is exhausted");
     return BUFENLARGE_ERR_MEMORY;
   } catch (const std::exception& error) {
     tell(message, message_bytes, error.what());

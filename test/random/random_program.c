@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_program.c: a program that is drawn from a seed. Every rank draws the same steps (which communicator, which call, what sizes,
- * which root), so each knows what all others send: what comes is compared with what is worked out here, without MPI.
+ * random_program.c: a random program, determined by a seed. Every rank draws the same steps (which communicator, which
+ * call, what sizes, which root), so each rank knows what all others send. It computes without MPI what it should
+ * receive, and compares.
  */
 #include <mpi.h>
 
@@ -15,7 +16,7 @@ enum { COMMS = 3, PAIR_MESSAGES_MAX = 3 };
 typedef struct {
     MPI_Comm comm;
     int rank, size;
-    uint64_t step;              /* tells the values of one step from those of another */
+    uint64_t step;              /* its number; the values of each step are different */
     int count;                  /* words per process */
     int root;
     int nonblocking;
@@ -31,13 +32,13 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* The next number of the plan, below `limit`; the same in all processes. */
+/* Returns the next random number below `limit`; it is the same in all processes. */
 static uint64_t draw(uint64_t limit)
 {
     return mix(seed + 0x9e3779b97f4a7c15u * ++drawn) % limit;
 }
 
-/* What rank `from` has for rank `to` at place i in this step. */
+/* Returns word i of what rank `from` sends to rank `to` in this step. */
 static uint64_t value(const scene_t *scene, int from, int to, int i)
 {
     return mix(seed ^ mix(scene->step << 40 ^ (uint64_t) from << 28 ^ (uint64_t) to << 16) ^ (uint64_t) i);
@@ -92,7 +93,8 @@ typedef struct {
     int peer, index;
 } message_t;
 
-/* Any number of messages between any two, all under way at once; receives are posted before or after the sends. */
+/* Each rank sends up to PAIR_MESSAGES_MAX messages to each, all in flight at once. Every other rank posts its
+ * receives before its sends. */
 static void step_messages(const scene_t *scene)
 {
     const int most = scene->size * PAIR_MESSAGES_MAX;
@@ -106,7 +108,8 @@ static void step_messages(const scene_t *scene)
             for (int index = 0; index < pair_count(scene, from, to); index++) {
                 const int count = pair_words(scene, from, to, index);
                 message_t *message = sending ? &sent[sends++] : &got[receives++];
-                *message = (message_t) { sending ? filled(scene, from, to, count) : words((size_t) count), peer, index };
+                uint64_t *data = sending ? filled(scene, from, to, count) : words((size_t) count);
+                *message = (message_t) { data, peer, index };
                 if (!sending)
                     MPI_Irecv(message->data, count, MPI_UINT64_T, peer, index, scene->comm, &requests[total++]);
                 else if ((index + to) % 2)
@@ -129,8 +132,8 @@ static void step_messages(const scene_t *scene)
     free(requests);
 }
 
-/* Each rank receives from whoever comes; sizes are learned by probing. The tag is the step's: another process may be a step
- * ahead. */
+/* Each rank probes for a message of any source, then receives it. The tag has the number of the step, because another
+ * process may be one step ahead. */
 static void step_any_source(const scene_t *scene)
 {
     const int to = (scene->rank + 1 + scene->root) % scene->size;
@@ -209,7 +212,7 @@ static void step_scan(const scene_t *scene)
     free(part);
 }
 
-/* Every block has its own size, some are empty. */
+/* Each block has a size of its own; some are empty. */
 static void step_alltoallv(const scene_t *scene)
 {
     const size_t bytes = sizeof(int) * (size_t) scene->size;

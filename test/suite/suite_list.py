@@ -4,8 +4,8 @@ import collections
 import dataclasses
 import os
 
-# Lists of a folder: the plain one, the one with datatypes, the one with algorithms of collectives. Those that
-# configure has made are in the build folder, the others in the source.
+# The lists of a folder: the plain one, the one with datatypes, the one with algorithms of collectives. The build folder
+# has those that configure makes, the source folder the others.
 LISTS = ("testlist", "testlist.dtp", "testlist.cvar")
 
 
@@ -80,7 +80,7 @@ def read_directory(build, source, directory):
 
 
 def read_tests(build, source):
-    """All tests, in MPICH's order. Those that are listed twice are told apart by a number."""
+    """Returns all tests, in MPICH's order. A number distinguishes tests that are listed several times."""
     seen = collections.Counter()
     tests = []
     for test in read_directory(build, source, "."):

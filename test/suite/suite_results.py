@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Results of MPICH's test suite: of one run, of the one that is kept of another device, and what is known to fail."""
+"""Reads and writes results of MPICH's test suite: those of a run, the kept ones of another device, and the list of
+tests that are known to fail. Chooses a part of the tests."""
 import collections
 import hashlib
 import os
@@ -8,7 +9,7 @@ Result = collections.namedtuple("Result", "verdict seconds reason")
 
 
 def read_results(path):
-    """name -> Result of one run; the last line of a name counts."""
+    """Returns {name: Result} of one run; of several lines with one name the last one counts."""
     results = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -20,7 +21,7 @@ def read_results(path):
 
 
 def read_baseline(path):
-    """(header lines, {shm: {name: Result}}) of a kept result: shm, verdict, seconds, name."""
+    """Returns (header lines, {shm: {name: Result}}) of a kept result, whose lines are: shm, verdict, seconds, name."""
     header, kept = [], {"off": {}, "on": {}}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -42,7 +43,7 @@ def write_baseline(path, header, results):
 
 
 def read_known(path):
-    """{shm: {name: reason}} of tests that are known to fail; "both" stands for off and on."""
+    """Returns {shm: {name: reason}} of the tests that are known to fail; "both" stands for off and on."""
     known = {"off": {}, "on": {}}
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -56,10 +57,17 @@ def read_known(path):
     return known
 
 
+def wrong(name, result, known):
+    """Returns why a result counts as failed, or "" if it does not. `known` has the tests that are known to fail."""
+    if result.verdict == "pass":
+        return "passes, but is in the list of known failures: take it off" if name in known else ""
+    return "" if name in known else f"{result.verdict}: {result.reason}"
+
+
 def choose(tests, durations, seconds, longest):
-    """A part of the tests that takes about so many seconds one after the other and has some of every folder: the
-    folders take turns, each with its next test by a digest of the name. Tests that are not in `durations` or that
-    take longer than `longest` are left out."""
+    """Returns a part of the tests that takes about so many seconds one after the other and has some of every folder.
+    The folders take turns, each with its next test in the order of a digest of the name. The part has no test that is
+    not in `durations` or takes longer than `longest`."""
     queues = collections.defaultdict(list)
     for test in tests:
         if test.name in durations and durations[test.name] <= longest:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Starts guests, follows them and ends them; sourced by rdma-vm after prepare.sh. The emulators are
-# children of this shell, known by their process number in `guests`.
+# children of this shell; `guests` has their process numbers.
 
 guests=()
 reader=
-kernel_words="console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off tsc=reliable no_timer_check random.trust_cpu=on audit=0 nokaslr cryptomgr.notests"
+kernel_words="console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off tsc=reliable no_timer_check"
+kernel_words+=" random.trust_cpu=on audit=0 nokaslr cryptomgr.notests"
 
-# Values with a comma need it doubled in QEMU's options.
+# Doubles the commas of a value, as QEMU's options need it.
 quoted() { printf '%s' "${1//,/,,}"; }
 
 share() {
@@ -22,12 +23,13 @@ acceleration_options() {
     esac
 }
 
-# The wire between two guests is a pair of datagram sockets in the folder of the run. Named relative to
-# it, for the name of a socket has 107 bytes at most. (With a stream socket QEMU 7.2 stopped sending for
-# good, "NETDEV WATCHDOG" in the guest, after some megabytes.)
+# The wire between two guests is a pair of datagram sockets in the folder of the run. Their names are relative to
+# it, because the name of a socket has at most 107 bytes. (With a stream socket QEMU 7.2 stopped sending for good
+# after some megabytes; the guest reported "NETDEV WATCHDOG".)
 wire_options() {
     [ "$hosts" -eq 2 ] || return 0
-    printf '%s\n' -netdev "dgram,id=wire,local.type=unix,local.path=wire$1,remote.type=unix,remote.path=wire$((3 - $1))" \
+    local sockets="local.type=unix,local.path=wire$1,remote.type=unix,remote.path=wire$((3 - $1))"
+    printf '%s\n' -netdev "dgram,id=wire,$sockets" \
         -device "virtio-net-pci,netdev=wire,mac=52:54:00:77:00:0$1,host_mtu=9000,romfile="
 }
 
@@ -52,7 +54,7 @@ start_guest() {
         -chardev "file,id=report,path=report" -device virtserialport,chardev=report,name=report,nr=2 \
         >"$terminal" 2>"$run/qemu$1.log" <"$terminal" {report}>&- &
     guests[$1]=$!
-    # Else the shell prints a line about an emulator that was killed.
+    # Otherwise the shell prints a line when the emulator is killed.
     disown "$!"
 }
 
@@ -69,22 +71,23 @@ stop_guests() {
     guests=()
 }
 
-# What a guest said last, for an error message.
+# Prints the last lines of the guests and their emulators, for an error message.
 show_tail() {
     local name
     for name in "$run"/qemu[12].log "$run"/console[12]; do
         [ -s "$name" ] || continue
-        grep -a -m 3 -E 'Kernel panic|BUG:|Oops|Out of memory' "$name" | tr -d '\r' | sed "s|^|    ${name##*/}: |" >&2 || true
+        grep -a -m 3 -E 'Kernel panic|BUG:|Oops|Out of memory' "$name" | tr -d '\r' |
+            sed "s|^|    ${name##*/}: |" >&2 || true
         tail -n 12 "$name" | tr -d '\r' | cut -c 1-200 | sed "s|^|    ${name##*/}: |" >&2
     done
 }
 
-# next_report SECONDS: the next line of a guest into `answer`; false when time is over; `answer` is
-# empty when a guest has gone.
+# next_report SECONDS: puts the next line of a guest into `answer`, or an empty one when a guest has ended. Returns
+# false when the time is over.
 next_report() {
     local until=$((EPOCHSECONDS + $1)) pid
     while [ "$EPOCHSECONDS" -le "$until" ]; do
-        # In short rounds, for a guest that has gone says nothing.
+        # It waits in short rounds, because a guest that has ended reports nothing.
         if IFS= read -r -t 1 -u "$report" answer; then return 0; fi
         for pid in "${guests[@]}"; do
             kill -0 "$pid" 2>/dev/null && continue
@@ -95,8 +98,8 @@ next_report() {
     return 1
 }
 
-# Two guests and their polling processes want more processors than the host may have. Then the thread
-# that moves packets has to come before those that emulate processors, or each packet waits for a turn.
+# Two guests with polling processes may need more processors than the host has. Then the threads that emulate
+# processors get a lower priority than the thread that moves packets, or each packet would wait for a time slice.
 favour_devices() {
     local pid thread
     for pid in "${guests[@]}"; do
@@ -108,19 +111,19 @@ favour_devices() {
     done
 }
 
-# boot ACCELERATION SECONDS: starts the guests; 0 when all are ready, else `trouble` says why not.
+# boot ACCELERATION SECONDS: starts the guests. Returns 0 when all are ready; otherwise `last_error` says why not.
 boot() {
     local number missing=$hosts until=$((EPOCHSECONDS + $2)) started=${EPOCHREALTIME/[.,]/}
     for ((number = 1; number <= hosts; number++)); do start_guest "$number" "$1"; done
     while [ "$missing" -gt 0 ]; do
         if ! next_report $((until - EPOCHSECONDS)); then
-            trouble="the guest did not come up within $2 seconds"
+            last_error="the guest did not come up within $2 seconds"
             return 1
         fi
         case $answer in
             *' ready') missing=$((missing - 1)) ;;
-            *' failed '*) trouble="guest ${answer/ failed/ did not come up:}" && return 1 ;;
-            '') trouble="a guest ended while it came up" && return 1 ;;
+            *' failed '*) last_error="guest ${answer/ failed/ did not come up:}" && return 1 ;;
+            '') last_error="a guest ended while it came up" && return 1 ;;
         esac
     done
     [ "$hosts" -eq 1 ] || favour_devices
@@ -128,22 +131,23 @@ boot() {
     boot_time=$((boot_time / 10)).$((boot_time % 10))
 }
 
-# Until the command has ended, into `status`; false when the time is over or the guest has gone.
+# Waits until the command has ended and puts its exit status into `status`. Returns false when the time is over or a
+# guest has ended.
 follow() {
     local until=$((EPOCHSECONDS + limit))
     while next_report $((until - EPOCHSECONDS)); do
         case $answer in
             '1 exit '*) status=${answer#1 exit } && return 0 ;;
-            '') trouble="a guest ended before the command" && return 1 ;;
-            *) trouble="guest $answer" && return 1 ;;
+            '') last_error="a guest ended before the command" && return 1 ;;
+            *) last_error="guest $answer" && return 1 ;;
         esac
     done
     status=124
     return 1
 }
 
-# A device file may be there and still hang a stock kernel. So hardware is used only where a short
-# boot with it has been seen to work since this machine was started; sets `acceleration`.
+# Sets `acceleration`. A machine may have /dev/kvm and still hang a guest that uses it. So the guests use it only if a
+# short boot with it has worked since this machine was started.
 choose_acceleration() {
     local boot_id seen
     acceleration=$1
@@ -160,7 +164,7 @@ choose_acceleration() {
     [ "${seen#* }" != yes ] || acceleration=kvm
 }
 
-# yes or no, on standard output.
+# Prints yes or no.
 try_kvm() (
     hosts=1 out='' netem='' shell=no answer=no
     note "guest: trying hardware acceleration, for 25 seconds at most"

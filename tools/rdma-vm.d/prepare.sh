@@ -1,29 +1,31 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What the guest boots, made once per kernel version in the cache; sourced by rdma-vm, after
-# common.sh and cache.sh. Sets, for other parts:
+# Makes what the guest boots, once per kernel version, in the cache; sourced by rdma-vm after common.sh
+# and cache.sh. Sets, for other parts:
 #   image     folder with vmlinux, modules/ and initramfs-FABRIC
 
 guest_packages=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 iputils-ping socat rdma-core
     ibverbs-providers ibverbs-utils rdmacm-utils perftest libfabric-bin)
 
-# The modules of the guest in the order of loading, apart from what they need themselves. rxe and siw
-# ask for their checksums by the name of the algorithm, which no dependency names.
+# The modules of the guest in the order of loading, without the modules that they depend on. rxe and siw
+# request their checksums by the name of the algorithm, so they have no dependency on those modules.
 guest_modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_net veth sch_netem
     crc32_generic crc32_pclmul crc32c_generic crc32c_intel ib_uverbs rdma_ucm)
 
-# The version of Debian's current kernel, and that of its packages.
+# Sets `kernel`, the version of Debian's current kernel, and `package_version`, that of its packages.
 find_kernel() {
-    local metapackage=linux-image-amd64
-    [ "$(dpkg --print-architecture)" = amd64 ] || die "the guest is an x86-64 machine; this host's Debian is $(dpkg --print-architecture)"
+    local metapackage=linux-image-amd64 architecture
+    architecture=$(dpkg --print-architecture)
+    [ "$architecture" = amd64 ] || die "the guest is an x86-64 machine; this host's Debian is $architecture"
     kernel=$(apt-cache depends --no-recommends --no-suggests "$metapackage" 2>/dev/null |
         sed -n 's/^ *Depends: linux-image-//p' | sed -n 1p) || kernel=
     [ -n "$kernel" ] || die "apt-cache knows no $metapackage; run apt-get update, or add Debian's main to apt's sources"
-    package_version=$(apt-cache show --no-all-versions "linux-image-$kernel" 2>/dev/null | sed -n 's/^Version: //p' | sed -n 1p) || package_version=
+    package_version=$(apt-cache show --no-all-versions "linux-image-$kernel" 2>/dev/null |
+        sed -n 's/^Version: //p' | sed -n 1p) || package_version=
     [ -n "$package_version" ] || die "apt-cache knows no linux-image-$kernel; run apt-get update"
 }
 
-# find_image: `image`, whether it is there yet or not.
+# Sets `image`; the folder may not exist yet.
 find_image() {
     find_kernel
     image=$cache/rdma-vm-$({
@@ -40,7 +42,7 @@ need_space() {
         die "$2 needs $1 MB in $cache, where $((free)) MB are free; make room or set BUFENLARGE_CACHE to another folder"
 }
 
-# download TEXT PACKAGE...: into the scratch folder, of exactly the kernel's version.
+# download TEXT PACKAGE...: downloads packages of exactly the kernel's version into the scratch folder.
 download() {
     local text=$1 names=() name
     shift
@@ -55,23 +57,24 @@ unpack_into() {
     rm -f "$scratch/$2"_*.deb
 }
 
-# Debian's image is packed with xz. Unpacking it in an emulated CPU takes longer than all the rest of
-# the boot, and QEMU starts an unpacked one as well (by its PVH entry).
+# Debian packs its kernel image with xz. An emulated CPU takes longer to unpack it than for the rest of the
+# boot, and QEMU also starts an unpacked image (by its PVH entry).
 unpack_kernel() {
     local offset
     offset=$(LC_ALL=C grep -abo -m 1 -P '\xfd7zXZ\x00' "$1" | LC_ALL=C cut -d : -f 1 | head -n 1) || true
     [ -n "$offset" ] || die "no xz stream in ${1##*/}: this kernel is packed in another way"
-    # What follows the stream in the file makes xz complain at its end.
+    # xz complains about the bytes that follow the stream in the file.
     tail -c "+$((offset + 1))" "$1" | xz -dc 2>/dev/null >"$2" || true
     [ "$(head -c 4 "$2" | tail -c 3)" = ELF ] || die "cannot unpack ${1##*/}"
 }
 
-# module_files DIR MODULE...: files below DIR that these modules need, in the order of loading.
+# module_files DIR MODULE...: prints the files below DIR that these modules need, in the order of loading.
 module_files() {
     local tree=$1
     shift
     for module in "$@"; do
-        modprobe --dirname "$tree" --set-version "$kernel" --show-depends "$module" || die "Debian's kernel has no module $module"
+        modprobe --dirname "$tree" --set-version "$kernel" --show-depends "$module" ||
+            die "Debian's kernel has no module $module"
     done | sed -n "s|^insmod $tree/\([^ ]*\).*|\1|p" | awk '!seen[$0]++'
 }
 
@@ -109,7 +112,7 @@ prepare_kernel() {
     mv "$scratch/vmlinux" "$image/vmlinux"
 }
 
-# prepare FABRIC: makes what is missing; one run at a time.
+# prepare FABRIC: makes what is missing; only one run at a time does so.
 prepare() {
     need_packages "${guest_packages[@]}" || exit 125
     find_image
@@ -127,7 +130,7 @@ prepare() {
         prepare_kernel
         "prepare_$1"
         rm -rf "$scratch"
-        # What earlier kernels and versions of this tool left, once nobody uses it any more.
+        # Removes images of earlier kernels and tool versions that nobody has used for a week.
         find "$cache" -maxdepth 1 -name 'rdma-vm-????????????????' -mtime +7 -exec rm -rf {} +
     fi
     exec {prepare_lock}>&-

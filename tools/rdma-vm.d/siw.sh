@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Debian's kernels come without siw, their source package has it. So it is built as a module of its
-# own, for exactly the kernel that the guest boots; sourced by rdma-vm after prepare.sh.
+# Builds siw as a module for exactly the kernel that the guest boots: Debian's kernels come without it, but
+# their source package has it. Sourced by rdma-vm after prepare.sh.
 
 siw_packages=(make gcc xz-utils)
 
-# Packages that the headers of this kernel are made of.
+# Prints the packages that make up the headers of this kernel.
 header_packages() {
     printf '%s\n' "linux-headers-$kernel"
     apt-cache depends --no-recommends --no-suggests "linux-headers-$kernel" |
         sed -n 's/^ *Depends: \(linux-headers-.*-common\|linux-kbuild-.*\)$/\1/p'
 }
 
-# Of the large tarball in the package only the driver's folder is written to the disk.
+# Writes only the driver's folder of the large tarball in the package to the disk.
 extract_siw() {
     step "$logs/rdma-vm-siw-source.log" 600 "guest: taking siw out of Debian's kernel source" bash -c '
         set -euo pipefail
@@ -23,7 +23,7 @@ extract_siw() {
     [ -e "$scratch/siw/siw_main.c" ] || die "Debian's kernel source has no siw; log: $logs/rdma-vm-siw-source.log"
 }
 
-# The headers' makefile names the folder they would be installed in.
+# The headers' makefile names the folder that they would be installed in; this changes it to where they are.
 unpack_headers() {
     local package tree=$scratch/headers
     for package in "$@"; do unpack_into "$tree" "$package"; done
