@@ -25,7 +25,7 @@ TEST_CASE("an element that does not fit sends nothing, without an error, and ask
   CHECK(fixture.channel().send_ring().counters().messages == 0);
 }
 
-TEST_CASE("an element of just the threshold does not ask", "[channel][E3]") {
+TEST_CASE("an element of just the threshold asks for no larger ring", "[channel][E3]") {
   ContextFixture fixture(settings(phases({{512, 16, 300}, {8192, 16}})));
   FakePeer& peer = fixture.connect();
   CHECK(fixture.send({300}) == Sent{Status::kOk, 300});

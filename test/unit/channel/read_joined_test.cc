@@ -96,7 +96,7 @@ TEST_CASE("a read is not asked for together with what is released otherwise", "[
   CHECK(requests[2].head.sequence == 0);
 }
 
-TEST_CASE("a read whose memory has to wait is not waited for by those before it", "[read]") {
+TEST_CASE("reads do not wait for a later one whose memory has to wait", "[read]") {
   Joined test;
   test.port.refuses_user_memory = [&](MemoryUse, std::size_t) {  // more than two at once
     return test.logged("register") - test.logged("unregister") == 2;
