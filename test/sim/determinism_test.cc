@@ -10,8 +10,8 @@ using namespace bufenlarge::sim;
 namespace {
 
 SimResult run(std::uint64_t seed, SimKind kind, TraceOutput output) {
-  SimWorld job_id(draw_config(seed, kind), output);
-  return job_id.run();
+  SimWorld world(draw_config(seed, kind), output);
+  return world.run();
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The shipped channels over a simulated fabric, a few hundred seeds for each family of properties (see
-// seed_runner.h for more of them, or for a single one). All of these are looked at in every family:
+// seed_runner.h for more of them, or for a single one). Every family checks all of these:
 // nothing is lost, doubled, changed or out of order; marks are right; no slot is written before the
 // one that lay there was read; nothing is written into memory that was not confirmed or is closed;
-// each notification finds a receive posted for it; each reader is notified for, and given checks, as it asked;
+// each notification finds a receive posted for it; each reader gets notifications and checks as it asked;
 // memory that a posted write reads is neither changed nor freed; everything drains; what grew had to; the
 // registered bytes are those of the rings in use; every region is given back. Of reads: data goes only where the
-// request at hand says, its end is told once and when all is placed, and what was given back is left alone.
+// request at hand says, its end is reported once, when all is placed, and what was given back is left alone.
 #include <catch2/catch.hpp>
 #include <initializer_list>
 
@@ -64,9 +64,10 @@ TEST_CASE("attempts that cross or fail end in one connection", "[sim]") {
         BUFENLARGE_COUNT(accepts_lost), BUFENLARGE_COUNT(requests_closed), BUFENLARGE_COUNT(rejections)});
 }
 
-TEST_CASE("a ring that cannot be had, of receiver or sender, is done without and the data goes in fragments", "[sim][E7][E9]") {
+TEST_CASE("a side that cannot have a large ring does without, and the data goes in fragments", "[sim][E7][E9]") {
   hold(SimKind::kMemory, 300,
-       {BUFENLARGE_COUNT(refusals), BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(enlargements)});
+       {BUFENLARGE_COUNT(refusals), BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(allocation_failures),
+        BUFENLARGE_COUNT(enlargements)});
 }
 
 TEST_CASE("only a direction with an element that does not fit grows", "[sim][E3][E4][E5][E9][E10][E11]") {
@@ -79,7 +80,7 @@ TEST_CASE("the other channels finish while one waits for its acknowledgement", "
   hold(SimKind::kStall, 200, {BUFENLARGE_COUNT(acks_lost), BUFENLARGE_COUNT(repeats)});
 }
 
-TEST_CASE("the death of a process is told once and harms nobody else", "[sim]") {
+TEST_CASE("the death of a process is reported once and harms nobody else", "[sim]") {
   hold(SimKind::kDeath, 300,
        {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(notifications),
         BUFENLARGE_COUNT(reads_lost)});
@@ -96,17 +97,19 @@ TEST_CASE("what was written before a process closed its context arrives", "[sim]
        {BUFENLARGE_COUNT(messages), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(notifications_after_loss)});
 }
 
-TEST_CASE("what is written unasked is there before the message after it", "[sim][write]") {
+TEST_CASE("what a one-sided write wrote is there before the message after it", "[sim][write]") {
   hold(SimKind::kWrites, 400,
-       {BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(bytes_written), BUFENLARGE_COUNT(data_writes), BUFENLARGE_COUNT(held),
-        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(mixed_notified), BUFENLARGE_COUNT(enlargements),
-        BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(agains)});
+       {BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(bytes_written), BUFENLARGE_COUNT(data_writes),
+        BUFENLARGE_COUNT(held), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(mixed_notified),
+        BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(agains)});
 }
 
-TEST_CASE("what is read is what was advertised, and memory changes hands when it is told", "[sim][R1][R2][R3][R4]") {
+TEST_CASE("a read gets what was advertised, and memory changes hands when a callback says so",
+          "[sim][R1][R2][R3][R4]") {
   hold(SimKind::kReads, 500,
        {BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(bytes_read), BUFENLARGE_COUNT(data_writes), BUFENLARGE_COUNT(held),
         BUFENLARGE_COUNT(joined), BUFENLARGE_COUNT(same_memory), BUFENLARGE_COUNT(ends),
-        BUFENLARGE_COUNT(read_fragments), BUFENLARGE_COUNT(fragments_handed_up), BUFENLARGE_COUNT(registrations_refused),
-        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes)});
+        BUFENLARGE_COUNT(read_fragments), BUFENLARGE_COUNT(fragments_handed_up),
+        BUFENLARGE_COUNT(registrations_refused), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(enlargements),
+        BUFENLARGE_COUNT(overtakes)});
 }

@@ -62,8 +62,8 @@ std::string run_one(std::uint64_t seed, SimKind kind, const char* test, TraceOut
   const SimConfig config = draw_config(seed, kind);
   const std::string what = "seed " + std::to_string(seed) + ": " + describe(config);
   if (output == TraceOutput::kPrint) std::printf("%s\n", what.c_str());
-  SimWorld job_id(config, output);
-  const SimResult result = job_id.run();
+  SimWorld world(config, output);
+  const SimResult result = world.run();
   totals.add(result.totals);
   if (result.failure.empty()) return "";
   return result.failure + "\n" + what + "\nto see it again: " + command;

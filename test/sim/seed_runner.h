@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs one kind of job_id for many seeds.
+// Runs one kind of world for many seeds.
 //
 //   BUFENLARGE_SIM_SEEDS=10000   so many seeds of each kind instead of the few a normal run takes
 //   BUFENLARGE_SIM_SEED=n        this one only, with its trace
@@ -15,7 +15,7 @@ namespace bufenlarge::sim {
 struct SeedRun {
   std::string failure;  // "" or what broke, with the seed and the command that shows it again
   SimTotals totals;
-  bool replayed = false;  // a single seed: its totals tell nothing
+  bool replayed = false;  // a single seed: its totals say nothing
 };
 
 // `test` is the name of the Catch2 test, for the command.

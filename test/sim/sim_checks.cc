@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold when a job_id has come to rest, and what is told when it does not.
+// What must hold when a world has come to rest, and what is printed when it does not.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace bufenlarge::sim {
 
 namespace {
 
-std::string way(std::uint32_t from, std::uint32_t to) {
+std::string direction(std::uint32_t from, std::uint32_t to) {
   return std::to_string(from) + ">" + std::to_string(to) + ": ";
 }
 
@@ -40,22 +40,23 @@ void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
   if (channel == nullptr || channel->connection().state() == Connect::State::kIdle) return;
   const PhaseTable& table = config_.channel.phases;
   // As many slots as the peer's ring has, though they may be smaller.
-  const std::size_t send_bytes = std::size_t{table.at(channel->send_ring().phase()).stride()} * channel->send_ring().producer().slots();
+  const auto& ring = channel->send_ring();
+  const std::size_t send_bytes = std::size_t{table.at(ring.phase()).stride()} * ring.producer().slots();
   const std::size_t expected =
       channel->failed() ? 0 : send_bytes + table.at(channel->receive_ring().phase()).ring_bytes();
   const bool early = !channel->connected() && channel->ring_bytes().now == 0;
   if (channel->ring_bytes().now != expected && !early)
-    fabric_.violate(way(peer.rank(), other) + std::to_string(channel->ring_bytes().now) +
+    fabric_.violate(direction(peer.rank(), other) + std::to_string(channel->ring_bytes().now) +
                     " bytes registered, expected " + std::to_string(expected));
 }
 
-// For fragments of an response a ring grows as far as it may, but not where user memory was refused.
+// A ring grows for fragments of a response as far as it may, but not where user memory was refused.
 bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const {
   const bool refused = from.send_ring().counters().refused != 0;
-  const std::uint8_t last = config_.channel.phases.last();
-  if (fragments && config_.channel.enlargement && (refused ? from.send_ring().phase() < last : from.send_ring().phase() == last))
-    return true;
-  return refused ? from.send_ring().phase() < flow.phase_needed : from.send_ring().phase() == flow.phase_needed;
+  const std::uint8_t phase = from.send_ring().phase();
+  const auto fits = [&](std::uint8_t needed) { return refused ? phase < needed : phase == needed; };
+  if (fragments && config_.channel.enlargement && fits(config_.channel.phases.last())) return true;
+  return fits(flow.phase_needed);
 }
 
 // Whether the sender had no memory for a ring as large as the receiver's.
@@ -70,7 +71,7 @@ void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
   const auto found = flows_.find({sender.rank(), receiver.rank()});
   const SimFlow none;
   const SimFlow& flow = found == flows_.end() ? none : found->second;
-  const std::string which = way(sender.rank(), receiver.rank());
+  const std::string which = direction(sender.rank(), receiver.rank());
   if (from == nullptr || to == nullptr || from->failed() || to->failed()) {
     if (flow.messages != 0 && !flow.abandoned) fabric_.violate(which + "messages, but no channel");
     return;
@@ -96,13 +97,14 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
                                      sent.enlargements == received.enlargements && sent.refused == received.refused) &&
                     sent.messages == received.messages && sent.messages_fragmented == received.messages_fragmented;
   fabric_.totals.narrow += is_narrow;
-  const std::string which = way(sender.rank(), receiver.rank());
+  const std::string which = direction(sender.rank(), receiver.rank());
   if (!same) fabric_.violate(which + "the counters of the two sides differ");
   if (sent.messages != flow.messages || bytes != flow.bytes)
     fabric_.violate(which + "the counters are wrong");
   if (sent.refused > 1) fabric_.violate(which + "asked again after a refusal");
-  const std::uint64_t posted = channel->send_ring().producer().posted();
-  if (posted != receiver.find(sender.rank())->receive_ring().consumer().consumed() || posted != channel->send_ring().producer().staged())
+  const RingProducer& producer = channel->send_ring().producer();
+  const std::uint64_t consumed = receiver.find(sender.rank())->receive_ring().consumer().consumed();
+  if (producer.posted() != consumed || producer.posted() != producer.staged())
     fabric_.violate(which + "slots are left over");
 }
 
@@ -121,7 +123,7 @@ void SimWorld::check_memory(const SimPeer& peer) {
                     " registered bytes belong to none of " + std::to_string(channels) + " channels");
 }
 
-// Of what was advertised and read nothing is left over.
+// Nothing that was advertised or read is left over.
 void SimWorld::check_reads(const SimPeer& peer) {
   const std::string who = "rank " + std::to_string(peer.rank()) + ": ";
   const std::size_t advertised = peer.context()->core().sources.size();
@@ -135,7 +137,7 @@ void SimWorld::check_failures(const SimPeer& peer) {
   for (std::uint32_t other = 0; other < config_.peers; ++other) {
     const SimPeer::Channel* channel = peer.find(other);
     if (channel != nullptr && channel->failed() && !peer.failures().contains(other))
-      fabric_.violate(way(peer.rank(), other) + "lost, but nobody was told");
+      fabric_.violate(direction(peer.rank(), other) + "lost, but no failure was reported");
   }
 }
 
@@ -151,7 +153,7 @@ void SimWorld::check_stall() {
       if (repeats > most)
         fabric_.violate(std::to_string(repeats) + " repetitions, expected " + std::to_string(most));
     } else if (flow.delivered_us >= fabric_.stall.until_us) {
-      fabric_.violate(way(between.first, between.second) +
+      fabric_.violate(direction(between.first, between.second) +
                       "waited for an acknowledgement of another channel");
     }
   }
@@ -182,7 +184,7 @@ void SimWorld::collect() {
   }
 }
 
-// ---- what is told
+// ---- what is printed
 
 std::string SimWorld::dump() const {
   std::string text;
@@ -204,7 +206,7 @@ std::string SimWorld::dump_channel(const SimPeer& peer, std::uint32_t other) con
   const SimPeer::Channel& channel = *peer.find(other);
   const auto flow = flows_.find({peer.rank(), other});
   const RingProducer& producer = channel.send_ring().producer();
-  return "  " + way(peer.rank(), other) + to_string(channel.connection().state()) + ", " +
+  return "  " + direction(peer.rank(), other) + to_string(channel.connection().state()) + ", " +
          to_string(channel.enlargement().sender().state()) + ", phases " + std::to_string(channel.send_ring().phase()) +
          "/" + std::to_string(channel.receive_ring().phase()) + ", staged " + std::to_string(producer.staged()) +
          " posted " + std::to_string(producer.posted()) + " granted " + std::to_string(producer.granted()) +

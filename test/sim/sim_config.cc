@@ -119,7 +119,7 @@ void Draw::writes() {
   SimFaults& faults = config_.faults;
   faults.write_again = one_of({0, 20, 200});
   faults.tear = one_of({0, 100, 500});
-  faults.tear_pieces_max = random_.between(2, 8);
+  faults.tear_parts_max = random_.between(2, 8);
   faults.slow = one_of({0, 5, 50});
   faults.slow_us_max = one_of({50, 500, 5000});
   faults.delay_us_max = one_of({1, 4, 20});

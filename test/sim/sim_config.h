@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One simulated job_id, written down: processes, rings, faults, and who sends what to whom. Drawn from a
+// One simulated world, written down: processes, rings, faults, and who sends what to whom. Drawn from a
 // seed for the kinds of run below, or read from a story (trace_story.h).
 #pragma once
 
@@ -39,7 +39,7 @@ struct SimReadPlan {
   bool by_flag = true;    // the last part releases it; else a request of its own
 };
 
-// Memory that one process shares and another writes, with a message after it.
+// Window memory of one process that another writes, with a message after it.
 struct SimWritePlan {
   std::uint32_t writer = 0;
   std::uint32_t target = 0;
@@ -69,7 +69,7 @@ struct SimConfig {
   std::vector<SimReadPlan> reads;
   std::vector<SimWritePlan> writes;
   std::uint32_t responses_max = 0;               // messages sent from inside of the deliver callback
-  std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register in one fragment
+  std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register at once
   std::optional<SimDeath> death;
   std::optional<AckStall> stall;  // until_us counts from the start
   std::uint32_t unauthorized = 0;    // requests that are none of the job's
@@ -90,17 +90,17 @@ enum class SimKind : std::uint8_t {
   kDeath,        // a process dies
   kTight,        // one slot, smallest slots
   kLeave,        // processes close one after the other
-  kReads,        // large data above all
-  kWrites,       // writes into shared memory above all
+  kReads,        // reads above all
+  kWrites,       // one-sided writes into windows above all
 };
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
-// The large data of a job_id that has all the rest (sim_config_reads.cc).
+// The reads of a world that has all the rest (sim_config_reads.cc).
 void draw_reads(SimConfig& config, SimKind kind);
-// What is written unasked (sim_config_writes.cc).
+// Its one-sided writes (sim_config_writes.cc).
 void draw_writes(SimConfig& config, SimKind kind);
 
-// As stories name it: ordered, unordered, notification, mixed.
+// As stories name it: ordered, unordered, notified, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);
 
 // One line for a failure's report.

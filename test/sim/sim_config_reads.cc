@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which large data a job_id has: drawn by a sequence of its own, so that what a seed was before there were reads
-// it still is.
+// The reads of a world. They are drawn from a random sequence of their own, so the rest of a seed does not depend on
+// them.
 #include <algorithm>
 
 #include "sim/sim_config.h"
@@ -27,7 +27,8 @@ class Reads {
       for (const std::uint32_t size : plan.segments) bytes += size;
       config_.reads.push_back(plan);
       if (!random_.chance(150)) continue;
-      plan.reader = (plan.source + random_.between(1, config_.peers - 1)) % config_.peers;  // the same memory, at about the same time
+      // Another reads the same memory at about the same time.
+      plan.reader = (plan.source + random_.between(1, config_.peers - 1)) % config_.peers;
       plan.start_us += random_.below(100);
       config_.reads.push_back(std::move(plan));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What processes write into each other's memory: drawn by a sequence of its own, so that what a seed was before it
-// still is.
+// The one-sided writes of a world. They are drawn from a random sequence of their own, so the rest of a seed does not
+// depend on them.
 #include <algorithm>
 
 #include "sim/sim_config.h"

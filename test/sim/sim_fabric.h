@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all ports of a simulated job_id share: time, chance, faults, the record of what happened, and
+// What all ports of a simulated world have in common: time, chance, faults, the record of what happened, and
 // the list of broken rules. One violation is enough to fail a run; the first is kept.
 #pragma once
 
@@ -28,7 +28,7 @@ class SimEndpoint;
 struct AckFate {
   enum class Kind : std::uint8_t { kWhole, kTorn, kLate, kCorrupt, kLost, kPartLost };
   Kind kind = Kind::kWhole;
-  std::uint64_t hold_us = 0;  // torn: before its last fragment; late: before its first
+  std::uint64_t hold_us = 0;  // torn: before its last part; late: before its first
 };
 
 // Acknowledgements to `waiter` from `peer` do not arrive before the time is over.
@@ -50,7 +50,7 @@ struct SimFabric {
   void closing(std::uint32_t owner, std::uint32_t key);
   // The devices work while a process is between two looks at its own.
   void go_on();
-  // A write's or an event's way, in microseconds.
+  // How long a write or an event travels, in microseconds.
   [[nodiscard]] std::uint64_t delay(std::uint32_t us_max);
 
   SimClock clock;
@@ -65,10 +65,10 @@ struct SimFabric {
 
   Arrival arrival = Arrival::kChecked;  // in order, as tcp: and only when the target polls
   Arrival arrival_odd = Arrival::kChecked;  // of every other process
-  // As iWARP: the writes of a link are placed in any order until a notification behind them is notified, but
+  // As iWARP: the writes of a link are placed in any order until a notification behind them is given, but
   // those to the same bytes, and those of one kind of word, in posting order.
   bool any_order = false;
-  bool writes = false;  // small slots may be notified for, behind unasked writes
+  bool writes = false;  // small slots may be notified for, behind one-sided writes
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;  // completions and notifications that one poll reads
   std::uint32_t receives = 0;         // posted for notifications, per endpoint: the slots of the largest ring
@@ -81,7 +81,7 @@ struct SimFabric {
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
   std::set<std::pair<std::uint32_t, std::uint32_t>> read_fragments;  // from, to: some went there
   std::string violation;
-  bool moved = false;  // something happened since the job_id last looked
+  bool moved = false;  // something happened since the world last looked
 };
 
 }  // namespace bufenlarge::sim

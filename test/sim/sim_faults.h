@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can go wrong in a simulated job_id, and how often: chances are per mille.
+// What can go wrong in a simulated world, and how often: chances are per mille.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace bufenlarge::sim {
 struct SimFaults {
   // Writes
   std::uint32_t write_again = 0;  // no room in the queue although there is
-  std::uint32_t tear = 0;         // placed in fragments
-  std::uint32_t tear_pieces_max = 6;
+  std::uint32_t tear = 0;         // placed in parts
+  std::uint32_t tear_parts_max = 6;
   std::uint32_t slow = 0;  // any delay is a long one
   std::uint32_t delay_us_max = 4;
   std::uint32_t slow_us_max = 0;
@@ -30,7 +30,7 @@ struct SimFaults {
   // Connections
   std::uint32_t open_fails = 0;       // no endpoint to be had
   std::uint32_t connect_refused = 0;  // nobody listens, for the moment
-  std::uint32_t attempt_lost = 0;     // the active side is told so; the request may still arrive
+  std::uint32_t attempt_lost = 0;     // the active side sees it; the request may still arrive
   std::uint32_t accept_fails = 0;
   std::uint32_t accept_lost = 0;      // lost between accept and the active side's event
   std::uint32_t silent_lost = 0;      // of the lost ones: after the passive side's connected event

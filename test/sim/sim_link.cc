@@ -22,13 +22,13 @@ std::string text_of(WriteKind kind) {
 
 }  // namespace
 
-// ---- a write's way (planned in sim_write_faults.cc)
+// ---- what happens to a write (planned in sim_write_faults.cc)
 
 void SimEndpoint::read(Write& write) {
   fabric_.moved = true;
   fabric_.totals.rereads += write.read;
   write.read = true;
-  // A second response to a request may still travel when the peer, which has used the first, asks for more:
+  // A second acknowledgement of a request may still travel when the peer, which has used the first, asks for more:
   // then it is the next acknowledgement that arrives, or parts of both.
   const bool used = write.kind == WriteKind::kAck && other_->rules_.used_ack() >= write.ack.number;
   const bool changed = used && std::memcmp(write.from, &write.ack, sizeof write.ack) != 0;
@@ -52,7 +52,7 @@ void SimEndpoint::complete(Write& write) {
     fabric_.violate("rank " + std::to_string(rank_) + " changed memory before its write was complete");
 }
 
-void SimEndpoint::place(Write& write, const Fragment& fragment) {
+void SimEndpoint::place(Write& write, const Part& part) {
   fabric_.moved = true;
   if (!other_->open()) return;  // nobody is there any more
   std::byte* to = other_->port_.memory().at(write.key, write.address, write.bytes.size());
@@ -61,13 +61,13 @@ void SimEndpoint::place(Write& write, const Fragment& fragment) {
                     std::to_string(other_->rank_) + " (key " + std::to_string(write.key) + ")");
     return;
   }
-  std::memcpy(to + fragment.offset, write.bytes.data() + fragment.offset, fragment.bytes);
+  std::memcpy(to + part.offset, write.bytes.data() + part.offset, part.bytes);
   other_->spoken_to_ = true;
   if (write.kind != WriteKind::kAck) return;
   EnlargeAck there;
   std::memcpy(&there, to, sizeof there);
   other_->rules_.landed(there);
-  if (&fragment == &write.fragments.back() && std::memcmp(to, &write.ack, sizeof there) == 0)
+  if (&part == &write.parts.back() && std::memcmp(to, &write.ack, sizeof there) == 0)
     fabric_.trace.note("%lld>%lld  ack %lld is there", rank_, other_->rank_, there.number);
 }
 
@@ -85,21 +85,21 @@ void SimEndpoint::advance() {
       }
     }
     if (!fabric_.ordered()) place_due();
-    ring_due();
+    notify_due();
   }
-  if (open() || told_ || other_ == nullptr || !writes_.empty()) return;
-  told_ = true;
+  if (open() || closed_seen_ || other_ == nullptr || !writes_.empty()) return;
+  closed_seen_ = true;
   other_->set_broken();
-  port_.tell_lost(*other_, "the peer closed the connection");
+  port_.push_lost(*other_, "the peer closed the connection");
 }
 
 void SimEndpoint::place_due() {
   const std::uint64_t now = fabric_.clock.now_us();
   bool overtakes = false;
   for (Write& write : writes_) {
-    while (write.read && !write.placed_whole() && write.fragments[write.placed].due_us <= now) {
+    while (write.read && !write.placed_whole() && write.parts[write.placed].due_us <= now) {
       fabric_.totals.overtakes += overtakes;
-      place(write, write.fragments[write.placed++]);
+      place(write, write.parts[write.placed++]);
     }
     overtakes |= !write.placed_whole();
     if (overtakes && !fabric_.any_order) break;
@@ -107,12 +107,12 @@ void SimEndpoint::place_due() {
   drop_done();
 }
 
-void SimEndpoint::ring_due() {
+void SimEndpoint::notify_due() {
   for (Write& write : writes_) {
     if (!write.placed_whole()) break;
-    if (!write.rings) continue;
-    if (write.ring_us > fabric_.clock.now_us()) break;
-    write.rings = false;
+    if (!write.notifies) continue;
+    if (write.notify_us > fabric_.clock.now_us()) break;
+    write.notifies = false;
     fabric_.moved = true;
     if (!other_->open()) continue;
     other_->arrivals_.push_back(write.sequence);
@@ -124,7 +124,7 @@ void SimEndpoint::ring_due() {
     ++fabric_.totals.notifications;
     fabric_.trace.note("%lld>%lld  notification", rank_, other_->rank_);
     if (++other_->notifications_ > fabric_.receives)
-      fabric_.violate("rank " + std::to_string(rank_) + " rang, and no receive was posted");
+      fabric_.violate("rank " + std::to_string(rank_) + " notified, and no receive was posted");
   }
   drop_done();
 }
@@ -144,7 +144,7 @@ std::optional<std::uint32_t> SimEndpoint::take_arrival() {
 void SimEndpoint::finish_placing(std::uint32_t key) {
   for (Write& write : writes_) {
     if (write.key != key || write.placed == 0) continue;
-    while (!write.placed_whole()) place(write, write.fragments[write.placed++]);
+    while (!write.placed_whole()) place(write, write.parts[write.placed++]);
   }
 }
 
@@ -160,9 +160,9 @@ std::optional<WriteKind> SimEndpoint::take_completion() {
       if (one.held && !one.complete) complete(one);
     }
     const WriteKind kind = write.kind;
-    const bool told = write.source != nullptr && (kind == WriteKind::kSlots || kind == WriteKind::kData);
+    const bool signaled = write.source != nullptr && (kind == WriteKind::kSlots || kind == WriteKind::kData);
     complete(write);
-    if (!told) continue;
+    if (!signaled) continue;
     fabric_.moved = true;
     drop_done();
     return kind;
@@ -172,13 +172,13 @@ std::optional<WriteKind> SimEndpoint::take_completion() {
 }
 
 void SimEndpoint::drop_done() {
-  const auto done = [](const Write& write) { return write.complete && write.placed_whole() && !write.rings; };
+  const auto done = [](const Write& write) { return write.complete && write.placed_whole() && !write.notifies; };
   while (!writes_.empty() && done(writes_.front())) writes_.pop_front();
 }
 
 std::uint64_t SimEndpoint::next_due_us() const {
   if (broken_ || other_ == nullptr) return kNever;
-  if (!open() && writes_.empty()) return told_ ? kNever : 0;
+  if (!open() && writes_.empty()) return closed_seen_ ? kNever : 0;
   std::uint64_t due = kNever;
   for (const Write& write : writes_) {
     if (!write.read) due = std::min(due, write.read_us);
@@ -187,9 +187,9 @@ std::uint64_t SimEndpoint::next_due_us() const {
   bool all_placed = true;
   for (const Write& write : writes_) {
     if (!write.placed_whole())
-      due = std::min(due, write.fragments[write.placed].due_us);
-    else if (write.rings && all_placed)
-      due = std::min(due, write.ring_us);
+      due = std::min(due, write.parts[write.placed].due_us);
+    else if (write.notifies && all_placed)
+      due = std::min(due, write.notify_us);
     all_placed = all_placed && write.placed_whole();
     if (!all_placed && !fabric_.any_order) break;
   }
@@ -214,7 +214,7 @@ void SimEndpoint::pair(SimEndpoint& other, bool active) {
   rules_.announce(theirs);
 }
 
-// Reads of the own memory end here; what was read goes on its way.
+// Reads of the own memory end here; what was read still travels.
 void SimEndpoint::drop_unread() {
   std::erase_if(writes_, [](const Write& write) {
     if (!write.read && !write.complete) --write.source->readers;

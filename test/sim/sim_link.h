@@ -2,10 +2,10 @@
 // One side of a connection, and the writes it has posted on their way into the other side's memory.
 //
 // A write is taken, read from its source at a random later time (now and then once more: from then on
-// the later bytes count), placed in fragments, and complete at a random time after its last read, which
+// the later bytes count), placed in parts, and complete at a random time after its last read, which
 // may be before or after it is placed. Reads, placing and completions are each in posting order.
 //
-// Unordered (as RDMA): the fragments of a write appear in any order, while nobody looks, and after it and all
+// Unordered (as RDMA): the parts of a write appear in any order, while nobody looks, and after it and all
 // before it, the notification that it was posted with. Ordered (as tcp): from front to back, and only when the
 // target polls.
 #pragma once
@@ -34,22 +34,22 @@ class SimEndpoint {
   [[nodiscard]] WriteResult write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
                                   std::uint64_t address, std::uint32_t key, WriteUse use,
                                   std::uint32_t sequence);
-  // What was read from its source by now still arrives, then the other side is told.
+  // What was read from its source by now still arrives; then the other side sees the loss.
   void close();
   // One completion that is due, of slots or data; nothing when there is none.
   [[nodiscard]] std::optional<WriteKind> take_completion();
-  // What the other side told with a write, whose receive is posted anew: the end of an response, by its sequence,
-  // or 0, a notification. Nothing when there is none.
+  // What came with a write of the other side, whose receive is posted anew: the sequence of a response that has
+  // ended, or 0 for a notification. Empty when nothing came.
   [[nodiscard]] std::optional<std::uint32_t> take_arrival();
 
   // ---- the fabric's
   void pair(SimEndpoint& other, bool active);
   void set_connected() { connected_ = true; }
-  // The process is gone: nothing is read any more, the other side is told.
+  // The process is gone: nothing is read any more, and the other side sees the loss.
   void crash();
-  // Nothing gets through any more; an event will tell.
+  // Nothing gets through any more; an event will say so.
   void set_broken() { broken_ = true; }
-  // The event that tells so was given to the owner.
+  // The event that says so was given to the owner.
   void set_lost() { lost_ = true; }
   // Does what is due.
   void advance();
@@ -78,7 +78,7 @@ class SimEndpoint {
   std::uint64_t last_event_us = 0;  // events of one endpoint keep their order
 
  private:
-  struct Fragment {
+  struct Part {
     std::uint32_t offset;
     std::uint32_t bytes;
     std::uint64_t due_us;
@@ -94,21 +94,21 @@ class SimEndpoint {
     std::uint64_t reread_us;  // 0: none
     std::uint64_t complete_us;
     std::vector<std::byte> bytes;  // as read
-    std::vector<Fragment> fragments;
+    std::vector<Part> parts;
     std::vector<std::uint32_t> flipped_bits;  // of what was read
-    std::size_t placed = 0;  // fragments
+    std::size_t placed = 0;  // parts
     bool read = false;
     bool complete = false;
     bool held = false;   // complete with the next of data that is not
-    bool rings = false;  // its notification, or the end of its response, has not been told yet
+    bool notifies = false;  // its notification, or the end of its response, is still to come
     std::uint32_t sequence = 0;
-    std::uint64_t ring_us = 0;
+    std::uint64_t notify_us = 0;
     EnlargeAck ack{};  // kAck: as it was posted
 
     void flip() {
       for (const std::uint32_t bit : flipped_bits) bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
     }
-    [[nodiscard]] bool placed_whole() const { return placed == fragments.size(); }
+    [[nodiscard]] bool placed_whole() const { return placed == parts.size(); }
     [[nodiscard]] bool overlaps(const Write& other) const {
       return key == other.key && address < other.address + other.bytes.size() &&
              other.address < address + bytes.size();
@@ -127,8 +127,8 @@ class SimEndpoint {
   void note_fate(const EnlargeAck& ack, const AckFate& fate);
   void read(Write& write);
   void complete(Write& write);
-  void place(Write& write, const Fragment& fragment);
-  void ring_due();
+  void place(Write& write, const Part& part);
+  void notify_due();
   void drop_done();
   void drop_unread();
 
@@ -139,12 +139,12 @@ class SimEndpoint {
   SimRules rules_;  // what may be written to the other side
   std::deque<Write> writes_;
   std::uint32_t held_ = 0;         // the last of writes_, for which the next has to come
-  std::uint64_t placed_us_ = 0;    // when the last write's last fragment is due
+  std::uint64_t placed_us_ = 0;    // when the last write's last part is due
   std::uint64_t complete_us_ = 0;  // when the last write is complete
   std::uint64_t read_us_ = 0;
   std::uint32_t number_;
   std::uint32_t rank_;
-  std::uint64_t ring_us_ = 0;  // when the last notification is due
+  std::uint64_t notify_us_ = 0;  // when the last notification is due
   std::uint32_t incomplete_ = 0;
   std::deque<std::uint32_t> arrivals_;  // of the other side, not read yet: sequences; 0: a notification
   std::uint32_t notifications_ = 0;         // of these
@@ -156,7 +156,7 @@ class SimEndpoint {
   bool broken_ = false;
   bool lost_ = false;
   bool doomed_ = false;  // the attempt is lost, whatever the other side does
-  bool told_ = false;    // the other side knows that this one is closed
+  bool closed_seen_ = false;  // the other side knows that this one is closed
 };
 
 }  // namespace bufenlarge::sim

@@ -39,13 +39,13 @@ class SimMemory {
   // Where a remote write goes; nullptr when nothing is registered there, or only to be read.
   [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
-  // Whether peers may write it unasked.
-  [[nodiscard]] bool shared(std::uint32_t key) const {
+  // Whether it is window memory, which peers may write without a request.
+  [[nodiscard]] bool is_window(std::uint32_t key) const {
     const auto found = blocks_.find(key);
     return found != blocks_.end() && found->second->use == MemoryUse::kWindow;
   }
 
-  // Never more than this in one fragment: 0 is no limit.
+  // Never more than this at once; 0 is no limit.
   void set_block_bytes_max(std::size_t bytes) { block_bytes_max_ = bytes; }
   // Chance refuses only what is larger than this.
   void set_safe_bytes(std::size_t bytes) { safe_bytes_ = bytes; }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kJobKey = 0x6a6f62;
 
-// Four bytes of rank and nothing else: SimPort knows the way.
+// Four bytes of rank and nothing else: SimPort finds the process by it.
 std::vector<std::byte> addresses(std::uint32_t peers) {
   std::vector<std::byte> made(std::size_t{16} * peers);
   for (std::uint32_t rank = 0; rank < peers; ++rank)
@@ -36,14 +36,15 @@ std::vector<std::byte> message_bytes(std::uint32_t number, std::size_t bytes) {
   return made;
 }
 
-SimPeer::SimPeer(World& job_id, std::uint32_t rank)
-    : world_(job_id), port_(job_id.fabric, rank), seen_(job_id.config.peers), rank_(rank) {
-  const SimConfig& config = job_id.config;
+SimPeer::SimPeer(World& world, std::uint32_t rank)
+    : world_(world), port_(world.fabric, rank), seen_(world.config.peers), rank_(rank) {
+  const SimConfig& config = world.config;
   port_.memory().set_safe_bytes(std::max<std::size_t>(config.channel.phases.at(0).ring_bytes(), 4096));
   if (rank < config.block_bytes_max.size()) port_.memory().set_block_bytes_max(config.block_bytes_max[rank]);
-  job_id.fabric.ports.push_back(&port_);
+  world.fabric.ports.push_back(&port_);
   context_ = std::make_unique<Context>(port_, config.channel, rank, config.peers, kJobKey,
-                                       UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, released_up, written_up});
+                                       UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, released_up,
+                                                  written_up});
   context_->set_addresses(addresses(config.peers));
 }
 
@@ -79,7 +80,7 @@ void SimPeer::put_after_writes(std::uint32_t to, std::uint32_t bytes, SimWrite* 
   flow.expected.back() = message;
 }
 
-// The phase that plan_vector() asks for, said in another way.
+// Finds the phase that plan_vector() asks for, by another rule.
 void SimPeer::need(SimFlow& flow, const std::vector<std::uint32_t>& chunk) const {
   const PhaseTable& table = world_.config.channel.phases;
   if (!world_.config.channel.enlargement) return;
@@ -225,7 +226,7 @@ void SimPeer::failed(std::uint32_t peer, Status status, const char* message) {
   world_.fabric.trace.note("%lld!%lld  lost: %s", rank_, peer, message);
   failures_[peer].push_back(status);
   if (!world_.gone[peer]) violate(std::to_string(peer) + " is lost for no reason: " + message);
-  if (failures_[peer].size() > 1) violate("the loss of " + std::to_string(peer) + " was told twice");
+  if (failures_[peer].size() > 1) violate("the loss of " + std::to_string(peer) + " was reported twice");
   flow_to(peer).abandoned = flow_from(peer).abandoned = true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One process of a simulated job_id: the shipped Context over a SimPort, and an upper layer that does
+// One process of a simulated world: the shipped Context over a SimPort, and an upper layer that does
 // what the netmod does: keeps per channel what send() did not take, in order, and tries again after
 // progress. It knows every message that is to arrive and compares each fragment with it.
 #pragma once
@@ -33,7 +33,7 @@ struct SimMessage {
   std::uint32_t number;
   std::vector<std::vector<std::uint32_t>> chunks;
   std::vector<std::byte> bytes;
-  SimWrite* write = nullptr;  // it is to be delivered after this one
+  SimWrite* write = nullptr;  // the message is delivered after this write
 };
 
 // One direction between two processes.
@@ -62,7 +62,7 @@ class SimPeer {
   using Context = bufenlarge::Context<SimPort>;
   using Channel = Context::Channel;
 
-  // What the process shares with the others of its job_id.
+  // What all processes of a world have in common.
   struct World {
     SimFabric& fabric;
     const SimConfig& config;
@@ -75,23 +75,24 @@ class SimPeer {
     SimWrites* writes = nullptr;
   };
 
-  SimPeer(World& job_id, std::uint32_t rank);
+  SimPeer(World& world, std::uint32_t rank);
   ~SimPeer();
   SimPeer(const SimPeer&) = delete;
   SimPeer& operator=(const SimPeer&) = delete;
 
-  // One turn: progress, and what waits is tried again.
+  // One turn: makes progress, and tries again what waits.
   void turn();
   void put(std::uint32_t to, std::vector<std::vector<std::uint32_t>> chunks);
-  [[nodiscard]] Status advertise(std::uint32_t to, std::span<const iovec> segments, SimRead* read, std::uint32_t& name) {
-    return context_->channel(to)->advertise(segments, read, name);
+  [[nodiscard]] Status advertise(std::uint32_t to, std::span<const iovec> segments, SimRead* read,
+                                 std::uint32_t& handle) {
+    return context_->channel(to)->advertise(segments, read, handle);
   }
   [[nodiscard]] Status read(std::uint32_t of, const ReadOrder& order) { return context_->channel(of)->read(order); }
   [[nodiscard]] Status write(std::uint32_t to, const WriteOrder& order) { return context_->channel(to)->write(order); }
-  [[nodiscard]] bool register_window(std::vector<std::byte>& memory, Window& shared) {
-    return context_->register_window(memory.data(), memory.size(), shared);
+  [[nodiscard]] bool register_window(std::vector<std::byte>& memory, Window& window) {
+    return context_->register_window(memory.data(), memory.size(), window);
   }
-  void deregister_window(const Window& shared) { context_->deregister_window(shared.source); }
+  void deregister_window(const Window& window) { context_->deregister_window(window.source); }
   // A message of one element behind all that was written to that process so far.
   void put_after_writes(std::uint32_t to, std::uint32_t bytes, SimWrite* write);
   void die();
@@ -106,7 +107,7 @@ class SimPeer {
   [[nodiscard]] const SimPort& port() const { return port_; }
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] std::uint64_t paused_until_us() const { return paused_until_us_; }
-  // Failures told, by peer.
+  // The failures that were reported, by peer.
   [[nodiscard]] const std::map<std::uint32_t, std::vector<Status>>& failures() const { return failures_; }
 
  private:

@@ -74,7 +74,7 @@ void SimPort::knock(std::span<const std::byte> data) { push(EventKind::kRequest,
 SimPort::Link SimPort::accept(Request& request, std::span<const std::byte> data, void* user) {
   request.answered = true;
   if (request.from == nullptr) {
-    fabric_.violate("rank " + std::to_string(rank_) + " accepted a unauthorized");
+    fabric_.violate("rank " + std::to_string(rank_) + " accepted an unauthorized caller");
     return {};
   }
   SimEndpoint& active = *request.from;
@@ -94,7 +94,7 @@ SimPort::Link SimPort::accept(Request& request, std::span<const std::byte> data,
   return Link(&passive);
 }
 
-// Both sides are told, in either order.
+// Both sides get an event, in either order.
 void SimPort::join(SimEndpoint& active, SimEndpoint& passive) {
   ++fabric_.totals.connections;
   active.pair(passive, true);
@@ -103,7 +103,7 @@ void SimPort::join(SimEndpoint& active, SimEndpoint& passive) {
   push(EventKind::kConnected, &passive, {}, "");
 }
 
-// The passive side may first be told that it is connected.
+// The passive side may first get the event that it is connected.
 void SimPort::lose(SimEndpoint& active, SimEndpoint& passive) {
   ++fabric_.totals.accepts_lost;
   if (active.open() && !active.doomed())
@@ -121,7 +121,7 @@ void SimPort::reject(Request& request, std::span<const std::byte> data) {
                      request.from == nullptr ? fabric_.ports.size() : request.from->rank(),
                      reject ? reject->reason : 0);
   if (request.from == nullptr) {
-    if (!data.empty()) fabric_.violate("rank " + std::to_string(rank_) + " told a unauthorized why");
+    if (!data.empty()) fabric_.violate("rank " + std::to_string(rank_) + " gave an unauthorized caller a reason");
     return;
   }
   SimEndpoint& active = *request.from;
@@ -133,7 +133,7 @@ void SimPort::reject(Request& request, std::span<const std::byte> data) {
     active.port().push(EventKind::kRejected, &active, copy(data), "");
 }
 
-void SimPort::tell_lost(SimEndpoint& endpoint, const char* why) {
+void SimPort::push_lost(SimEndpoint& endpoint, const char* why) {
   endpoint.port().push(EventKind::kLost, &endpoint, {}, why);
 }
 
@@ -141,7 +141,7 @@ void SimPort::leave() {
   alive_ = false;
   for (const Event& event : events_) {
     if (event.kind != EventKind::kRequest || event.endpoint == nullptr) continue;
-    if (!event.endpoint->doomed()) tell_lost(*event.endpoint, "connection refused");
+    if (!event.endpoint->doomed()) push_lost(*event.endpoint, "connection refused");
     event.endpoint->set_doomed();
   }
   events_.clear();

@@ -74,14 +74,14 @@ class SimPort {
   template <class Handler>
   unsigned poll_events(Handler& handler);
 
-  // ---- the job_id's
+  // ---- the world's
   // Every link breaks, nobody listens any more.
   void crash();
   // The same without a fault: the process closes its context.
   void leave();
   // A request whose private data is not a Hello of the job.
   void knock(std::span<const std::byte> data);
-  void tell_lost(SimEndpoint& endpoint, const char* why);
+  void push_lost(SimEndpoint& endpoint, const char* why);
   // When something waits for this process to poll; ~0: never.
   [[nodiscard]] std::uint64_t next_due_us() const;
   [[nodiscard]] SimMemory& memory() { return memory_; }
@@ -93,7 +93,7 @@ class SimPort {
   enum class EventKind : std::uint8_t { kRequest, kConnected, kRejected, kLost };
   struct Event {
     EventKind kind;
-    SimEndpoint* endpoint;  // the own one; of a request: the active side's, nullptr for a unauthorized
+    SimEndpoint* endpoint;  // the own one; of a request: the active side's, nullptr of an unauthorized caller
     std::uint64_t due_us;
     std::vector<std::byte> data;
     std::string why;

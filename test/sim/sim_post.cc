@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A write as it is posted: what is taken, which rules it must keep, what is noted of it.
+// A write as it is posted: whether it is taken, which rules it must keep, and what the trace notes of it.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +22,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   const bool copied = (bytes <= fabric_.inline_bytes && !(carries_data && fabric_.ordered())) ||
                       (use == WriteUse::kWord && bytes == sizeof(GrantWord));
   if (broken_ || other_ == nullptr) {
-    // A device takes writes of a link that is no more, or says so: either is to be borne.
+    // A device takes writes of a link that is no more, or says so: a channel has to bear either.
     const bool said = other_ == nullptr || fabric_.random.chance(500);
     return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
   }
@@ -38,7 +38,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   Write write{kind, copied ? nullptr : source, from, address, key, digest32(from, bytes), 0, 0, 0, {}, {}, {}};
   write.bytes.assign(from, from + bytes);
   write.read = copied;
-  write.rings = use == WriteUse::kNotifiedSlots || use == WriteUse::kLastData;
+  write.notifies = use == WriteUse::kNotifiedSlots || use == WriteUse::kLastData;
   write.sequence = sequence;
   write.held = holds(use);
   held_ = write.held ? held_ + 1 : 0;
@@ -71,9 +71,9 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
   if ((sequence != 0) != (use == WriteUse::kLastData)) fabric_.violate(who + "sequence and use do not agree");
   if (kind == WriteKind::kData) {
-    if (!other_->port_.alive()) return;  // what it shared went with it, unknown to this side
-    if (other_->port_.memory().shared(key)) {
-      if (sequence != 0) fabric_.violate(who + "an unasked write that ends an response");
+    if (!other_->port_.alive()) return;  // its windows went with it, unknown to this side
+    if (other_->port_.memory().is_window(key)) {
+      if (sequence != 0) fabric_.violate(who + "a one-sided write that ends a response");
       return;
     }
     const std::string wrong = rules_.check_data(key, address, data.size(), sequence);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one source of chance of a simulated job_id: xoshiro256**, seeded by splitmix64. The distributions
+// The one source of chance of a simulated world: xoshiro256**, seeded by splitmix64. The distributions
 // of <random> differ between standard libraries, so a seed would not replay everywhere.
 #pragma once
 

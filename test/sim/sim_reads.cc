@@ -11,7 +11,7 @@ namespace bufenlarge::sim {
 namespace {
 
 constexpr std::byte kGap{0x5a};       // between segments
-constexpr std::byte kGivenBack{0xc3}; // what its owner does with memory that is his again
+constexpr std::byte kGivenBack{0xc3};  // what the owner writes into memory that it has back
 
 }  // namespace
 
@@ -101,14 +101,14 @@ void SimReads::advertise(const SimReadPlan& plan) {
     read->parts.push_back(std::move(part));
   }
   fabric_.moved = true;
-  const Status status = source->advertise(plan.reader, read->from->segments, read.get(), read->name);
+  const Status status = source->advertise(plan.reader, read->from->segments, read.get(), read->handle);
   if (status != Status::kOk) {
     read->dropped = true;
     if (source->find(plan.reader) != nullptr && !source->find(plan.reader)->failed())
       violate(*read, "not advertised");
   }
   read->advertised = !read->dropped;
-  if (read->advertised && read->name == 0) violate(*read, "the name is 0");
+  if (read->advertised && read->handle == 0) violate(*read, "the source handle is 0");
   ++fabric_.totals.sources;
   reads_.push_back(std::move(read));
 }
@@ -140,17 +140,17 @@ void SimReads::order(std::uint32_t rank) {
       const auto to = part.to ? std::span<const iovec>(part.to->segments) : std::span<const iovec>();
       ordering_ = true;
       part.ordered =
-          reader->read(plan.source, {to, &part, part.offset, part.bytes, read.name, last}) == Status::kOk;
+          reader->read(plan.source, {to, &part, part.offset, part.bytes, read.handle, last}) == Status::kOk;
       ordering_ = false;
       fabric_.totals.reads += part.ordered;
     }
-    if (!plan.by_flag) (void)reader->read(plan.source, {{}, nullptr, 0, 0, read.name, true});
+    if (!plan.by_flag) (void)reader->read(plan.source, {{}, nullptr, 0, 0, read.handle, true});
     read.over = true;
     fabric_.moved = true;
   }
 }
 
-// ---- told
+// ---- callbacks
 
 void SimReads::read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& part, Status status,
                          bool peer_gone) {
@@ -158,9 +158,9 @@ void SimReads::read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& 
   fabric_.moved = true;
   fabric_.trace.note("%lld<%lld  read done: %lld bytes, status %lld", rank, peer, part.bytes,
                      static_cast<std::uint64_t>(status));
-  if (ordering_) violate(read, "told from within the call");
-  if (rank != read.plan->reader || peer != read.plan->source) violate(read, "told to another");
-  if (!part.ordered || part.told++ != 0) violate(read, "its end was told twice, or of what was not ordered");
+  if (ordering_) violate(read, "read_done came from within the call");
+  if (rank != read.plan->reader || peer != read.plan->source) violate(read, "its end was reported to another");
+  if (!part.ordered || part.ends++ != 0) violate(read, "its end was reported twice, or of what was not ordered");
   if (status != Status::kOk && (!peer_gone || config_.leave))
     violate(read, "ended with status " + std::to_string(static_cast<int>(status)));
   if (status == Status::kOk) {
@@ -178,7 +178,7 @@ void SimReads::read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& 
 void SimReads::fragment(SimRead::Part& part, const std::byte* data, std::size_t bytes) {
   fabric_.moved = true;
   ++fabric_.totals.fragments_handed_up;
-  if (part.to || part.told != 0) violate(*part.of, "a fragment of a read that takes none");
+  if (part.to || part.ends != 0) violate(*part.of, "a fragment of a read that takes none");
   part.handed_up.insert(part.handed_up.end(), data, data + bytes);
 }
 
@@ -198,7 +198,7 @@ void SimReads::released(std::uint32_t rank, std::uint32_t peer, SimRead& read, S
 
 // ---- the end
 
-// The source of a reader that is gone hears of it when it has a connection, or tries to.
+// The source of a reader that is gone hears of it when it has a connection, or tries to connect.
 bool SimReads::settled(const SimRead& read, std::uint32_t rank) const {
   const SimReadPlan& plan = *read.plan;
   SimPeer* reader = peer_of_(plan.reader);
@@ -206,7 +206,7 @@ bool SimReads::settled(const SimRead& read, std::uint32_t rank) const {
   if (rank == plan.reader && reader != nullptr) {
     if (read.advertised && !read.over) return false;
     for (const auto& part : read.parts)
-      if (part->ordered && part->told == 0) return false;
+      if (part->ordered && part->ends == 0) return false;
   }
   if (rank != plan.source || source == nullptr || !read.advertised || read.released != 0) return true;
   const SimPeer::Channel* channel = source->find(plan.reader);
@@ -225,9 +225,10 @@ bool SimReads::done() const {
 
 void SimReads::check_end() {
   for (const auto& read : reads_) {
-    if (read->released != 0 && !advertised_elsewhere(*read) && !read->from->all(kGivenBack)) violate(*read, "what was released has been written");
+    if (read->released != 0 && !advertised_elsewhere(*read) && !read->from->all(kGivenBack))
+      violate(*read, "what was released has been written");
     for (const auto& part : read->parts)
-      if (part->to && part->told != 0 && !part->to->all(kGivenBack))
+      if (part->to && part->ends != 0 && !part->to->all(kGivenBack))
         violate(*read, "the destination was written after the end of its read");
   }
 }

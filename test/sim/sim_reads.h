@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Large data of a simulated job_id: what processes advertise and read, as an upper layer does that uses memory
-// again the moment it is told that it may. Names are known to the reader at once, whatever the channel does.
+// What the processes of a simulated world advertise and read, as an upper layer does that uses memory again as soon
+// as a callback gives it back. The reader knows each source handle at once, whatever the channel does.
 #pragma once
 
 #include <sys/uio.h>
@@ -41,15 +41,16 @@ struct SimRead {
     std::unique_ptr<SimSegments> to;  // empty: handed up
     std::vector<std::byte> handed_up;
     bool ordered = false;
-    unsigned told = 0;
+    unsigned ends = 0;  // how often read_done was called
   };
   const SimReadPlan* plan = nullptr;
   std::vector<std::byte> bytes;
-  std::shared_ptr<SimSegments> from;  // of several that are advertised at once, as a buffer that is sent to several peers
+  // Several reads may have the same one, as a buffer that is sent to several peers.
+  std::shared_ptr<SimSegments> from;
   std::vector<std::unique_ptr<Part>> parts;
-  std::uint32_t name = 0;
+  std::uint32_t handle = 0;
   bool advertised = false;
-  bool dropped = false;  // one of the two was lost before
+  bool dropped = false;  // one of the two was lost before it was advertised
   bool over = false;     // the reader has ordered all, the release too
   unsigned released = 0;
 };
@@ -69,11 +70,11 @@ class SimReads {
   void released(std::uint32_t rank, std::uint32_t peer, SimRead& read, Status status, bool peer_gone);
 
   [[nodiscard]] bool all_put() const { return put_ == config_.reads.size(); }
-  // Nothing is to be waited for, of any process that is there; of this one.
+  // Whether nothing is left to wait for, of all processes that are there, or of this one.
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool done_of(std::uint32_t rank) const;
   [[nodiscard]] std::uint64_t next_put_us() const;
-  // What was given back is as its owner left it.
+  // Checks that what was given back is as its owner left it.
   void check_end();
 
  private:

@@ -47,7 +47,8 @@ std::string SimRules::check_slot(const std::byte* end, std::uint64_t index, bool
     return broken(" has epoch " + std::to_string(trailer.epoch) + ", the ring " +
                   std::to_string(ring_.epoch));
   if (((trailer.marks & kMarkNotified) != 0) != marked)
-    return broken(marked ? " is the last before a notification, and not marked" : " is marked, and no notification follows");
+    return broken(marked ? " is the last before a notification, and not marked"
+                         : " is marked, and no notification follows");
   if (reader != nullptr && next_ >= reader->consumed() + ring_.slots)
     return broken(" exceeds the credit: " + std::to_string(reader->consumed()) +
                   " have been read of a ring of " + std::to_string(ring_.slots));
@@ -73,8 +74,8 @@ bool check_holds(std::span<const std::byte> slot) {
 
 }  // namespace
 
-std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data, bool notified,
-                                  Arrival asked, const RingConsumer* reader, bool may_ring) {
+std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data,
+                                  bool notified, Arrival asked, const RingConsumer* reader, bool may_notify) {
   if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
     const EnlargeAck ack = promised_->ack;
     ring_ = {ack.ring_address, ack.base, ack.ring_key, slot_stride(ack.slot_bytes), ack.slots, ack.epoch};
@@ -105,8 +106,9 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     if (needs_check && !check_holds(slot))
       return "the check of position " + std::to_string(next_ - 1) + " does not hold";
   }
-  if (asked == Arrival::kMixed && notified != large && !(notified && may_ring))
-    return notified ? "a write of small slots alone was notified for" : "a write with a larger slot was not notified for";
+  if (asked == Arrival::kMixed && notified != large && !(notified && may_notify))
+    return notified ? "a write of small slots alone was notified for"
+                    : "a write with a larger slot was not notified for";
   return "";
 }
 

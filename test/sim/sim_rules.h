@@ -34,12 +34,13 @@ class SimRules {
   [[nodiscard]] WriteKind kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
   // Looks at a write of slots, with a notification behind it or not, when it is posted. "" or the rule it
-  // breaks. `asked` is how the reader learns of slots; `reader` may be nullptr; `may_ring`: for small slots, too.
+  // breaks. `asked` is how the reader learns of slots; `reader` may be nullptr; with `may_notify` small slots may
+  // be notified for, too.
   [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
                                         std::span<const std::byte> data, bool notified,
-                                        Arrival asked, const RingConsumer* reader, bool may_ring);
+                                        Arrival asked, const RingConsumer* reader, bool may_notify);
 
-  // The same of a write of data: it responses the oldest request that is not answered, at the next of its bytes;
+  // The same of a write of data: it goes on with the response to the oldest open request, at the next of its bytes;
   // only fragments may wait meanwhile.
   [[nodiscard]] std::string check_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                                        std::uint32_t sequence);
@@ -79,7 +80,7 @@ class SimRules {
     std::uint64_t done = 0;
     std::size_t segment = 0;       // of the destinations
     std::uint32_t in_segment = 0;  // bytes
-    bool fragments = false;           // it began so
+    bool fragments = false;        // it began with fragments
   };
 
   [[nodiscard]] std::string check_read_slot(const SlotTrailer& trailer, const std::byte* end);

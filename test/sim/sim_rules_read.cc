@@ -45,7 +45,7 @@ std::string SimRules::check_fragment(std::span<const std::byte> payload, bool la
 
 std::string SimRules::check_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                                  std::uint32_t sequence) {
-  // Fragments of an response before may still wait for their turn in the ring.
+  // Fragments of a response before may still wait for their turn in the ring.
   const auto fits = [&](const Response& one) {
     if (one.fragments || (one.request.head.flags & kReadThroughRing) != 0) return false;
     const ReadDestination& to = one.request.destinations[one.segment];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happened in one job_id, or in all worlds of a run: a run that exercised nothing is to be seen.
+// What happened in one world, or in all worlds of a run, so that one sees when a run exercised nothing.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace bufenlarge::sim {
 
-#define BUFENLARGE_SIM_TOTALS(X)                                                                           \
-  X(seeds)                                                                                                 \
-  X(steps) X(virtual_ms) X(messages) X(bytes) X(fragments_delivered) X(responses_inside) X(slot_writes)         \
-      X(slots_written) X(torn_writes) X(rereads) X(agains) X(grant_words) X(repeat_words) X(enlargements)  \
-          X(refusals) X(narrow) X(acks) X(acks_torn) X(acks_late) X(acks_corrupted) X(acks_lost) X(acks_part_lost)   \
-              X(acks_changed) X(repeats) X(acks_rejected) X(notifications) X(notifications_after_loss)             \
-                  X(mixed_checked) X(mixed_notified)                                                           \
-                  X(overtakes) X(connections) X(crossings) X(connects_refused) X(attempts_lost)            \
-                  X(accepts_lost) X(rejections) X(unauthorized) X(requests_closed) X(allocation_failures)     \
-                      X(registrations_refused) X(data_writes) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written) X(ends) X(sources) X(reads) X(reads_lost) X(bytes_read) X(fragments_handed_up)           \
-                      X(read_fragments) X(pauses) X(deaths) X(failures_told)
+#define BUFENLARGE_SIM_TOTALS(X)                                                                    \
+  X(seeds) X(steps) X(virtual_ms) X(messages) X(bytes) X(fragments_delivered) X(responses_inside)   \
+  X(slot_writes) X(slots_written) X(torn_writes) X(rereads) X(agains) X(grant_words)                \
+  X(repeat_words) X(enlargements) X(refusals) X(narrow) X(acks) X(acks_torn) X(acks_late)           \
+  X(acks_corrupted) X(acks_lost) X(acks_part_lost) X(acks_changed) X(repeats) X(acks_rejected)      \
+  X(notifications) X(notifications_after_loss) X(mixed_checked) X(mixed_notified) X(overtakes)      \
+  X(connections) X(crossings) X(connects_refused) X(attempts_lost) X(accepts_lost) X(rejections)    \
+  X(unauthorized) X(requests_closed) X(allocation_failures) X(registrations_refused)                \
+  X(data_writes) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written)         \
+  X(ends) X(sources) X(reads) X(reads_lost) X(bytes_read) X(fragments_handed_up)                    \
+  X(read_fragments) X(pauses) X(deaths) X(failures_told)
 
 struct SimTotals {
 #define BUFENLARGE_SIM_FIELD(name) std::uint64_t name = 0;

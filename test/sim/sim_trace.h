@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happens in a simulated job_id, as lines and as a hash of all of them. The hash is always made,
+// What happens in a simulated world, as lines and as a hash of all of them. The hash is always made,
 // the text only when somebody wants it: two runs of a seed are the same run when their hashes are.
 #pragma once
 

@@ -8,7 +8,7 @@ namespace bufenlarge::sim {
 
 namespace {
 
-// A job_id that needs more is taken for one that never drains. Both are many times what any seed of a
+// A world that needs more is taken for one that never drains. Both are many times what any seed of a
 // correct library has needed.
 constexpr std::uint64_t kStepsMax = 1'000'000;
 constexpr std::uint64_t kVirtualUsMax = 600'000'000;
@@ -142,21 +142,21 @@ void SimWorld::die_if_due() {
   if (!config_.death || dead_ || fabric_.clock.since_start_us() < config_.death->at_us) return;
   dead_ = true;
   ++fabric_.totals.deaths;
-  for (auto& [way, flow] : flows_)
-    if (lost(way.first) || lost(way.second)) flow.abandoned = true;
+  for (auto& [direction, flow] : flows_)
+    if (lost(direction.first) || lost(direction.second)) flow.abandoned = true;
   peers_[config_.death->rank]->die();
 }
 
-// A process leaves when it has got everything and everything it sent is on its way: nobody may miss
+// A process leaves when it has got everything and everything it sent is under way: nobody may miss
 // anything for that.
 void SimWorld::leave_if_done() {
   if (put_ < config_.plan.size() || !reads_.all_put() || !writes_.all_put()) return;
   for (const auto& peer : peers_) {
     if (!peer->alive() || !peer->context()->idle()) continue;
     const bool busy = std::any_of(flows_.begin(), flows_.end(), [&](const auto& entry) {
-      const auto& [way, flow] = entry;
-      return (way.first == peer->rank() && !flow.to_send.empty()) ||
-             (way.second == peer->rank() && !flow.expected.empty());
+      const auto& [direction, flow] = entry;
+      return (direction.first == peer->rank() && !flow.to_send.empty()) ||
+             (direction.second == peer->rank() && !flow.expected.empty());
     });
     if (!busy && reads_.done_of(peer->rank()) && writes_.done_of(peer->rank())) peer->leave();
   }
@@ -228,8 +228,8 @@ void SimWorld::settle() {
 void SimWorld::close() {
   for (const auto& peer : peers_) {
     if (peer->alive()) peer->leave();
-    for (auto& [way, flow] : flows_)
-      if (way.first == peer->rank() || way.second == peer->rank()) flow.abandoned = true;
+    for (auto& [direction, flow] : flows_)
+      if (direction.first == peer->rank() || direction.second == peer->rank()) flow.abandoned = true;
     for (std::uint32_t round = 0; ok() && round < 8 * config_.peers; ++round) step();
   }
   check_closed();

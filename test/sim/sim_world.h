@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A simulated job_id: its processes take turns by chance, time goes on a little with each turn, and in
+// A simulated world: its processes take turns by chance, time goes on a little with each turn, and in
 // leaps when nothing is under way. It runs until every message has arrived, and then looks at what is
 // left over.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What becomes of a write, decided by chance when it is posted: when it is read and complete, in which
-// fragments it appears, and what happens to an acknowledgement.
+// parts it appears, and what happens to an acknowledgement.
 #include <algorithm>
 
 #include "sim/sim_link.h"
@@ -29,16 +29,17 @@ void SimEndpoint::plan(Write& write) {
   }
   std::uint64_t due = earliest_place_us(write) + fabric_.delay(faults.delay_us_max);
   if (fate.kind == AckFate::Kind::kLate) due += fate.hold_us;
-  for (Fragment& fragment : write.fragments) {
-    const bool last = &fragment == &write.fragments.back();
-    if (&fragment != &write.fragments.front()) due += fabric_.delay(faults.delay_us_max);
+  for (Part& part : write.parts) {
+    const bool last = &part == &write.parts.back();
+    if (&part != &write.parts.front()) due += fabric_.delay(faults.delay_us_max);
     if (last && fate.kind == AckFate::Kind::kTorn) due += fate.hold_us;
-    fragment.due_us = due;
+    part.due_us = due;
   }
   placed_us_ = std::max(placed_us_, due);
-  if (write.rings) write.ring_us = ring_us_ = std::max(ring_us_, placed_us_) + fabric_.delay(faults.delay_us_max);
-  if (fate.kind == AckFate::Kind::kLost) write.fragments.clear();
-  if (fate.kind == AckFate::Kind::kPartLost) write.fragments.pop_back();
+  if (write.notifies)
+    write.notify_us = notify_us_ = std::max(notify_us_, placed_us_) + fabric_.delay(faults.delay_us_max);
+  if (fate.kind == AckFate::Kind::kLost) write.parts.clear();
+  if (fate.kind == AckFate::Kind::kPartLost) write.parts.pop_back();
   if (fate.kind == AckFate::Kind::kCorrupt) damage(write);
 }
 
@@ -46,8 +47,8 @@ std::uint64_t SimEndpoint::earliest_place_us(const Write& write) const {
   if (!fabric_.any_order) return std::max(placed_us_, read_us_);
   std::uint64_t earliest = read_us_;
   for (const Write& before : writes_) {
-    if (!before.fragments.empty() && before.overlaps(write))
-      earliest = std::max(earliest, before.fragments.back().due_us);
+    if (!before.parts.empty() && before.overlaps(write))
+      earliest = std::max(earliest, before.parts.back().due_us);
   }
   return earliest;
 }
@@ -56,10 +57,10 @@ void SimEndpoint::cut(Write& write) {
   SimRandom& random = fabric_.random;
   const auto bytes = static_cast<std::uint32_t>(write.bytes.size());
   std::vector<std::uint32_t> ends;
-  const bool ack = write.kind == WriteKind::kAck;  // its fate may be to come in two fragments at least
+  const bool ack = write.kind == WriteKind::kAck;  // its fate may need two parts at least
   if (ack || (bytes > 8 && random.chance(fabric_.faults.tear))) {
     const std::uint32_t unit = random.chance(500) ? 1 : 8;
-    for (std::uint32_t i = random.between(1, fabric_.faults.tear_pieces_max - 1); i > 0; --i)
+    for (std::uint32_t i = random.between(1, fabric_.faults.tear_parts_max - 1); i > 0; --i)
       ends.push_back(unit * (1 + random.below((bytes - 1) / unit)));
     std::sort(ends.begin(), ends.end());
     fabric_.totals.torn_writes += !ack;
@@ -67,12 +68,12 @@ void SimEndpoint::cut(Write& write) {
   ends.push_back(bytes);
   std::uint32_t begin = 0;
   for (const std::uint32_t end : ends) {
-    if (end != begin) write.fragments.push_back({begin, end - begin, 0});
+    if (end != begin) write.parts.push_back({begin, end - begin, 0});
     begin = end;
   }
   if (fabric_.ordered()) return;
-  for (std::size_t i = write.fragments.size(); i > 1; --i)
-    std::swap(write.fragments[i - 1], write.fragments[random.below(static_cast<std::uint32_t>(i))]);
+  for (std::size_t i = write.parts.size(); i > 1; --i)
+    std::swap(write.parts[i - 1], write.parts[random.below(static_cast<std::uint32_t>(i))]);
 }
 
 AckFate SimEndpoint::ack_fate(const EnlargeAck& ack) {
@@ -102,7 +103,7 @@ AckFate SimEndpoint::ack_fate(const EnlargeAck& ack) {
 
 void SimEndpoint::note_fate(const EnlargeAck& ack, const AckFate& fate) {
   SimTotals& totals = fabric_.totals;
-  const auto tell = [&](std::uint64_t& total, const char* what) {
+  const auto count = [&](std::uint64_t& total, const char* what) {
     ++total;
     fabric_.trace.note("%lld>%lld  ack %lld on its way: %s", rank_, other_->rank_, ack.number, what);
     if (fate.hold_us != 0)
@@ -112,15 +113,15 @@ void SimEndpoint::note_fate(const EnlargeAck& ack, const AckFate& fate) {
     case AckFate::Kind::kWhole:
       return;
     case AckFate::Kind::kTorn:
-      return tell(totals.acks_torn, "its last fragment is held up");
+      return count(totals.acks_torn, "its last part is held up");
     case AckFate::Kind::kLate:
-      return tell(totals.acks_late, "held up");
+      return count(totals.acks_late, "held up");
     case AckFate::Kind::kCorrupt:
-      return tell(totals.acks_corrupted, "corrupted");
+      return count(totals.acks_corrupted, "corrupted");
     case AckFate::Kind::kLost:
-      return tell(totals.acks_lost, "lost");
+      return count(totals.acks_lost, "lost");
     case AckFate::Kind::kPartLost:
-      return tell(totals.acks_part_lost, "a part lost");
+      return count(totals.acks_part_lost, "a part lost");
   }
 }
 

@@ -10,7 +10,7 @@ namespace bufenlarge::sim {
 namespace {
 
 constexpr std::byte kUnwritten{0x5a};
-constexpr std::byte kGivenBack{0xc3};  // what its owner does with memory that is his again
+constexpr std::byte kGivenBack{0xc3};  // what the owner writes into memory that it has back
 
 }  // namespace
 
@@ -37,13 +37,15 @@ void SimWrites::begin(const SimWritePlan& plan) {
   write->from = write->bytes;
   write->to.assign(plan.bytes, kUnwritten);
   fabric_.moved = true;
-  if (!target->register_window(write->to, write->shared)) return;
+  if (!target->register_window(write->to, write->window)) return;
   const bool can = fabric_.arrival_of(plan.target) != Arrival::kChecked;
-  if (write->shared.writable != can) violate(*write, "shared for writing where that cannot be told, or not where it can");
+  if (write->window.writable != can)
+    violate(*write, "a window is writable where its owner learns of no write, or not where it does");
   if (can) {
     ordering_ = true;
     const Status status =
-        writer->write(plan.target, {write->from.data(), write.get(), write->shared.address, plan.bytes, write->shared.key});
+        writer->write(plan.target, {write->from.data(), write.get(), write->window.address, plan.bytes,
+                                    write->window.key});
     ordering_ = false;
     write->ordered = status == Status::kOk;
   }
@@ -51,7 +53,7 @@ void SimWrites::begin(const SimWritePlan& plan) {
     ++fabric_.totals.writes;
     writer->put_after_writes(plan.target, plan.after_bytes, write.get());
   } else {
-    target->deregister_window(write->shared);
+    target->deregister_window(write->window);
   }
   writes_.push_back(std::move(write));
 }
@@ -60,10 +62,11 @@ void SimWrites::written(std::uint32_t rank, std::uint32_t peer, SimWrite& write,
   fabric_.moved = true;
   fabric_.trace.note("%lld>%lld  written: %lld bytes, status %lld", rank, peer, write.bytes.size(),
                      static_cast<std::uint64_t>(status));
-  if (ordering_) violate(write, "told from within the call");
-  if (rank != write.plan->writer || peer != write.plan->target) violate(write, "told to another");
-  if (!write.ordered || write.told++ != 0) violate(write, "its end was told twice, or of what was not ordered");
-  if (status != Status::kOk && !peer_gone) violate(write, "ended with status " + std::to_string(static_cast<int>(status)));
+  if (ordering_) violate(write, "write_done came from within the call");
+  if (rank != write.plan->writer || peer != write.plan->target) violate(write, "its end was reported to another");
+  if (!write.ordered || write.ends++ != 0) violate(write, "its end was reported twice, or of what was not ordered");
+  if (status != Status::kOk && !peer_gone)
+    violate(write, "ended with status " + std::to_string(static_cast<int>(status)));
   if (status != Status::kOk) ++fabric_.totals.writes_lost;
   if (write.from != write.bytes) violate(write, "its source has changed");
   std::ranges::fill(write.from, kGivenBack);
@@ -73,14 +76,14 @@ void SimWrites::arrived(SimWrite& write) {
   write.arrived = true;
   if (write.to != write.bytes) violate(write, "the message after it came before it, or it is wrong");
   fabric_.totals.bytes_written += write.bytes.size();
-  peer_of_(write.plan->target)->deregister_window(write.shared);
+  peer_of_(write.plan->target)->deregister_window(write.window);
   std::ranges::fill(write.to, kGivenBack);
 }
 
-// The message after it is waited for as all messages are.
+// SimWorld waits for the message after it as for all messages.
 bool SimWrites::done_of(std::uint32_t rank) const {
   return std::ranges::all_of(writes_, [&](const auto& write) {
-    return write->plan->writer != rank || peer_of_(rank) == nullptr || !write->ordered || write->told != 0;
+    return write->plan->writer != rank || peer_of_(rank) == nullptr || !write->ordered || write->ends != 0;
   });
 }
 
@@ -94,11 +97,13 @@ bool SimWrites::done() const {
 void SimWrites::check_end() {
   for (const auto& write : writes_) {
     const auto given_back = [](std::byte one) { return one == kGivenBack; };
-    if (write->arrived && !std::ranges::all_of(write->to, given_back)) violate(*write, "written after the message that followed it");
-    if (write->told != 0 && !std::ranges::all_of(write->from, given_back)) violate(*write, "the source was changed after the end");
+    if (write->arrived && !std::ranges::all_of(write->to, given_back))
+      violate(*write, "written after the message that followed it");
+    if (write->ends != 0 && !std::ranges::all_of(write->from, given_back))
+      violate(*write, "the source was changed after the end");
     SimPeer* target = peer_of_(write->plan->target);
     if (target != nullptr && write->ordered && !write->arrived) {
-      target->deregister_window(write->shared);
+      target->deregister_window(write->window);
       write->arrived = true;
       std::ranges::fill(write->to, kGivenBack);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory that processes of a simulated job_id share and others write, each write followed by a message: when it is
-// delivered the data is there, and its owner takes the memory back at once.
+// Window memory of processes of a simulated world, and the one-sided writes of others into it. A message follows each
+// write: when it is delivered the data is there, and the owner takes the memory back at once.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct SimWrite {
   std::vector<std::byte> bytes;  // as they are to be
   std::vector<std::byte> from;
   std::vector<std::byte> to;
-  Window shared;
+  Window window;
   bool ordered = false;
   bool arrived = false;  // the message after it
-  unsigned told = 0;
+  unsigned ends = 0;     // how often write_done was called
 };
 
 class SimWrites {
@@ -36,7 +36,7 @@ class SimWrites {
   SimWrites(SimFabric& fabric, const SimConfig& config, PeerOf peer_of)
       : fabric_(fabric), config_(config), peer_of_(std::move(peer_of)) {}
 
-  // Shares, writes, and puts the message after it, what is due.
+  // Begins what is due: registers the window, writes, and puts the message after the write.
   void put_due();
   void written(std::uint32_t rank, std::uint32_t peer, SimWrite& write, Status status, bool peer_gone);
   // The message after it was delivered.
@@ -46,7 +46,7 @@ class SimWrites {
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool done_of(std::uint32_t rank) const;
   [[nodiscard]] std::uint64_t next_put_us() const;
-  // What is not to come any more is given back; what was is as its owner left it.
+  // Gives back the windows into which nothing more will come, and checks that the others are as their owner left them.
   void check_end();
 
  private:

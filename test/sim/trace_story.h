@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A small job_id written down by hand, and the trace it is to make (traces/*.txt). Lines up to "----":
+// A small world written down by hand, and the trace it is to make (traces/*.txt). Lines up to "----":
 //
-//   # why this story is told
+//   # what this story shows
 //   processes 2
-//   fabric ordered               or unordered, notification, mixed
+//   fabric ordered               or unordered, notified, mixed
 //   phases 16x512 16x8192        slots x slot size
 //   ack_timeout 1000             microseconds
 //   ack torn 3000                fate of the next acknowledgement: torn, late (held up so long), corrupt,
 //                                lost, part_lost, whole
-//   memory 1 4096                process 1 can register no more than so many bytes in one fragment
+//   memory 1 4096                process 1 can register no more than so many bytes at once
 //   send 0 1 at 50: 100,2000 + 8 from, to, when; elements of the vector; "+" begins a chunk after MORE
 //   death 1 400                  process 1 dies
 //

@@ -32,9 +32,9 @@ std::vector<fs::path> stories() {
   return found;
 }
 
-SimResult tell(const TraceStory& story) {
-  SimWorld job_id(story.config, TraceOutput::kKeep);
-  return job_id.run();
+SimResult run(const TraceStory& story) {
+  SimWorld world(story.config, TraceOutput::kKeep);
+  return world.run();
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ TEST_CASE("the stories go as they are written down", "[sim][E5][E7][E8][E9][E10]
     const TraceStory story = read_story(file);
     INFO(file.filename().string() << " " << story.error);
     REQUIRE(story.error.empty());
-    const SimResult result = tell(story);
+    const SimResult result = run(story);
     CHECK(result.failure == "");
     if (rewrite) {
       std::ofstream(file) << story.head << result.trace;

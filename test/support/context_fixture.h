@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One context under test over a FakePort, with peers that the test plays (FakePeer), and two contexts
-// that talk to each other (ContextPair). Both end by checking that nothing broke the contract of the port.
+// that talk to each other (ContextPair). Both check at their end that nothing broke the contract of the port.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -49,8 +49,11 @@ inline Sent send(FakeChannel& channel, std::span<const iovec> vector, bool more 
 class ContextFixture {
  public:
   explicit ContextFixture(const ChannelSettings& settings_in = settings(two_phases()), std::uint32_t size = 4,
-                std::uint32_t rank = 0)
-      : port(fabric), context(port, settings_in, rank, size, kJobKey, upper.layer()), phases_(settings_in.phases), size_(size) {
+                          std::uint32_t rank = 0)
+      : port(fabric),
+        context(port, settings_in, rank, size, kJobKey, upper.layer()),
+        phases_(settings_in.phases),
+        size_(size) {
     context.set_addresses(fake_addresses(size));
   }
   ContextFixture(const ContextFixture&) = delete;
@@ -62,12 +65,12 @@ class ContextFixture {
     auto& made = peers_[rank];
     if (made) return *made;
     made = std::make_unique<FakePeer>(fabric, rank, size_, phases_);
-    made->on_notified = [this, rank] { ring(rank); };
+    made->on_notified = [this, rank] { notify(rank); };
     return *made;
   }
-  // A notification of that peer.
-  void ring(std::uint32_t rank = 1) { port.ring(links_.at(rank)); }
-  // The end of an response of that peer, whose data the test has placed.
+  // Puts in a notification of that peer.
+  void notify(std::uint32_t rank = 1) { port.notify(links_.at(rank)); }
+  // Puts in the end of a response of that peer, whose data the test has placed.
   void end_read(std::uint32_t sequence, std::uint32_t rank = 1) { port.end_read(links_.at(rank), sequence); }
   void lose(std::uint32_t rank = 1) { port.lost(links_.at(rank), "the link broke"); }
   Sent send(std::initializer_list<std::size_t> sizes, std::uint32_t rank = 1, bool more = false) {
@@ -77,7 +80,7 @@ class ContextFixture {
     while (count-- > 0) context.progress();
   }
 
-  // Wanted by the side under test, up to the link it opens.
+  // Makes the side under test want a channel to `rank`, up to the link that it opens.
   FakePort::LinkState* want(std::uint32_t rank = 1) {
     const std::size_t before = port.opened.size();
     REQUIRE(send({8}, rank) == kNothingSent);
@@ -85,7 +88,7 @@ class ContextFixture {
     REQUIRE(port.opened.size() == before + 1);
     return links_[rank] = port.opened.back();
   }
-  // Connected as the active side; the peer has read the Hello and granted it.
+  // Connects as the active side; the peer reads the Hello and grants its slot.
   FakePeer& connect(std::uint32_t rank = 1) {
     FakePort::LinkState* link = want(rank);
     FakePeer& other = peer(rank);
@@ -96,7 +99,7 @@ class ContextFixture {
     other.grant_all();
     return other;
   }
-  // Connected as the passive side; the peer's first message has been read.
+  // Connects as the passive side, which has then read the peer's first message.
   FakePeer& accept(std::uint32_t rank = 1) {
     FakePeer& other = ask_in(rank);
     other.send_hello();
@@ -104,7 +107,7 @@ class ContextFixture {
     REQUIRE(channel(rank).connection().state() == Connect::State::kReady);
     return other;
   }
-  // The same up to the silence before the peer's first message.
+  // Does the same up to the silence before the peer's first message.
   FakePeer& ask_in(std::uint32_t rank = 1, std::uint16_t attempt = 1) {
     FakePeer& other = request(rank, attempt);
     port.connected(port.accepted.back(), {});
@@ -113,7 +116,7 @@ class ContextFixture {
     return other;
   }
 
-  // The same up to the response: the event that it is connected is to come.
+  // Does the same up to the accepted request; the event that it is connected is still to come.
   FakePeer& request(std::uint32_t rank = 1, std::uint16_t attempt = 1) {
     FakePeer& other = peer(rank);
     const std::size_t before = port.accepted.size();
@@ -165,7 +168,7 @@ class ContextPair {
       side[1].context.progress();
     }
   }
-  // Sends a whole message as an upper layer does: what is left is tried again after progress.
+  // Sends a whole message as an upper layer does: tries again what is left after progress.
   void send_all(std::uint32_t from, const Vector& vector) {
     std::size_t sent = 0;
     const std::size_t total = vector.bytes().size();
@@ -183,7 +186,7 @@ class ContextPair {
     }
     rounds(4);
   }
-  // A first message each way; both channels are ready then.
+  // Sends a first message in each direction, after which both channels are ready.
   void open() {
     send_all(0, Vector({8}));
     send_all(1, Vector({8}));

@@ -45,7 +45,7 @@ FakePort::Region::~Region() {
       return write.key == memory_->key && write.link->user != nullptr && to != nullptr && to->user != nullptr;
     };
     if (memory_->use == MemoryUse::kDestination && std::ranges::any_of(port->withheld, comes))
-      port_->fabric.violations.push_back("memory was unregistered while a write to it was on its way");
+      port_->fabric.violations.push_back("memory was unregistered while a write to it was under way");
   }
   port_->fabric.remove(memory_->key);
 }
@@ -122,7 +122,7 @@ void FakePort::check_write(const Link& link, const Region& region, const std::by
   if (from < region.data() || from + bytes > region.data() + region.bytes())
     fabric.violations.push_back("a write from outside of its region");
   if ((sequence != 0) != (use == WriteUse::kLastData))
-    fabric.violations.push_back("a sequence with a write that is not the last of an response, or none with one that is");
+    fabric.violations.push_back("a sequence belongs to the last write of a response, and to no other");
   const LinkState* other = link.state()->other;
   // What is notified for a mixed side depends on its slots.
   const bool slots = use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kNotifiedSlots;
@@ -136,7 +136,7 @@ void FakePort::land(const Write& write) {
     fabric.violations.push_back("a write to memory that is not registered");
   LinkState* other = write.link->other;
   if (other == nullptr) return;
-  if (write.use == WriteUse::kNotifiedSlots) other->port->ring(other);
+  if (write.use == WriteUse::kNotifiedSlots) other->port->notify(other);
   if (write.use == WriteUse::kLastData) other->port->end_read(other, write.sequence);
 }
 
@@ -200,8 +200,8 @@ void FakePort::request(Bytes data, LinkState* from) {
 }
 
 std::vector<std::string> FakePort::news() {
-  std::vector<std::string> fresh(log.begin() + static_cast<std::ptrdiff_t>(told_), log.end());
-  told_ = log.size();
+  std::vector<std::string> fresh(log.begin() + static_cast<std::ptrdiff_t>(news_begin_), log.end());
+  news_begin_ = log.size();
   return fresh;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The Port of channel/port.h, by script: time stands still until the test moves it, every event is put
-// in by hand, memory, writes and links can be refused, and everything asked of it is recorded.
+// A Port (channel/port.h) that the test controls: time stands still until the test moves it, the test puts in every
+// event and may have memory, writes and links refused, and the port records everything asked of it.
 //
-// Two ports that are entered in the same FakeFabric by rank connect to each other; a rank that is not
-// entered is played by the test (see fake_peer.h).
+// Two ports that are entered in the same FakeFabric by rank connect to each other; the test plays each rank that is
+// not entered (see fake_peer.h).
 #pragma once
 
 #include <algorithm>
@@ -44,9 +44,9 @@ class FakeFabric {
   Memory& add(std::size_t bytes);
   Memory& add_user(void* memory, std::size_t bytes, MemoryUse use);
   void remove(std::uint32_t key) { memories_.erase(key); }
-  // The place a remote write goes to; nullptr when nothing is registered there, or only to be read.
+  // Returns the place a remote write goes to; nullptr when nothing is registered there, or only to be read.
   [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
-  // Places bytes as a fabric does. False when there is no such place.
+  // Places bytes as a fabric does. Returns false when there is no such place.
   bool place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const;
 
   std::map<std::uint32_t, FakePort*> ports;  // by rank
@@ -148,37 +148,39 @@ class FakePort {
   template <class Handler>
   unsigned poll_events(Handler& handler);
 
-  // ---- the script
-  // What the test puts in; events of links that are closed by then are dropped, as the concept says.
+  // ---- what the test does
+  // The test puts these events in; the port drops events of links that are closed by then, as the concept says.
   void connected(LinkState* link, Bytes data);
   void rejected(LinkState* link, Bytes data);
   void lost(LinkState* link, std::string why);
   void request(Bytes data, LinkState* from = nullptr);
-  // Completes this many of the oldest posted writes; by itself when `completes` is set.
+  // Completes this many of the oldest posted writes. With `completes` set, poll() completes them all.
   void complete(std::size_t count) { due_completions_ += count; }
-  [[nodiscard]] std::size_t posted() const { return static_cast<std::size_t>(std::ranges::count(posted_, false, &Posted::held)); }
-  // A notification of the link's other side, told by the next poll that has room for it.
-  void ring(LinkState* link) { arrivals_.push_back({link, 0}); }
-  // The same for the end of an response.
+  [[nodiscard]] std::size_t posted() const {
+    return static_cast<std::size_t>(std::ranges::count(posted_, false, &Posted::held));
+  }
+  // Puts in a notification of the link's other side; the next poll that has room for it reports it.
+  void notify(LinkState* link) { arrivals_.push_back({link, 0}); }
+  // Does the same for the end of a response.
   void end_read(LinkState* link, std::uint32_t sequence) { arrivals_.push_back({link, sequence}); }
-  // Entries of the log since the mark, which moves.
+  // Returns the entries of the log since the last call.
   std::vector<std::string> news();
 
   FakeFabric& fabric;
   std::uint64_t now = 1'000'000;
   Arrival arrives = Arrival::kInOrder;
   std::size_t notifications_per_poll = 16;  // and ends of responses
-  std::size_t parts_max = 1;            // of one write of data; more: it holds what more follows, as on tcp
-  bool names_ends = true;               // it is told whose link the end of an response came on
+  std::size_t parts_max = 1;              // of one write of data; with more than 1 the port holds parts, as on tcp
+  bool names_ends = true;               // the end of a response comes with its link
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
   bool completes = true;
   bool refuses_open = false;
   bool refuses_accept = false;
   std::function<bool(std::size_t bytes)> refuses_memory;
   std::function<bool(MemoryUse use, std::size_t bytes)> refuses_user_memory;
-  // What a write comes to; nothing: it is taken.
+  // Decides what becomes of a write; without a value the port takes it.
   std::function<std::optional<WriteResult>(const Write&)> rule;
-  // Writes that are taken but do not land by themselves go here.
+  // Decides which writes are taken but do not land: they go into `withheld`.
   std::function<bool(const Write&)> withholds;
   std::vector<Write> withheld;
 
@@ -221,10 +223,10 @@ class FakePort {
   std::deque<Event> events_;
   std::deque<Arrived> arrivals_;
   std::deque<Posted> posted_;        // oldest first
-  std::deque<Posted> posted_words_;  // nobody is told when they are complete
+  std::deque<Posted> posted_words_;  // their completions are not reported
   std::size_t held_ = 0;             // the last of posted_, for which the next must come
   std::size_t due_completions_ = 0;
-  std::size_t told_ = 0;
+  std::size_t news_begin_ = 0;  // of the log
 };
 
 static_assert(Port<FakePort>);

@@ -18,11 +18,11 @@ class RendezvousFixture : public ContextFixture {
 
   // ---- this side reads
   // Reads into `destination`, which is the cookie.
-  void read(Vector& destination, std::uint32_t name = 77, bool last = true, std::uint32_t rank = 1) {
-    const ReadOrder order{destination.all(), &destination, 0, destination.bytes().size(), name, last};
+  void read(Vector& destination, std::uint32_t handle = 77, bool last = true, std::uint32_t rank = 1) {
+    const ReadOrder order{destination.all(), &destination, 0, destination.bytes().size(), handle, last};
     REQUIRE(channel(rank).read(order) == Status::kOk);
   }
-  // The requests that have arrived at the peer; its ring is granted.
+  // Returns the requests that have arrived at the peer, and grants its ring.
   std::vector<ReadRequestParts> requests(std::uint32_t rank = 1) {
     std::vector<ReadRequestParts> found;
     while (auto arrival = peer(rank).next()) {
@@ -34,7 +34,7 @@ class RendezvousFixture : public ContextFixture {
     peer(rank).grant_all();
     return found;
   }
-  // The peer writes what was asked for.
+  // Lets the peer write what was asked for.
   void place(const ReadRequestParts& request, std::span<const std::byte> data) {
     for (const ReadDestination& to : request.destinations) {
       REQUIRE(fabric.place(to.key, to.address, data.first(to.bytes)));
@@ -52,9 +52,9 @@ class RendezvousFixture : public ContextFixture {
 
   // ---- the peer reads
   std::uint32_t advertise(const Vector& source, std::uint32_t rank = 1) {
-    std::uint32_t name = 0;
-    REQUIRE(channel(rank).advertise(source.all(), const_cast<Vector*>(&source), name) == Status::kOk);
-    return name;
+    std::uint32_t handle = 0;
+    REQUIRE(channel(rank).advertise(source.all(), const_cast<Vector*>(&source), handle) == Status::kOk);
+    return handle;
   }
   void ask(const std::vector<ReadSource>& sources, const std::vector<ReadDestination>& destinations,
            std::uint32_t sequence = 5, std::uint8_t flags = 0, std::uint32_t rank = 1) {
@@ -67,10 +67,10 @@ class RendezvousFixture : public ContextFixture {
       std::memcpy(payload.data() + sizeof head + 16 * sources.size(), destinations.data(), 16 * destinations.size());
     peer(rank).write_slot(SlotKind::kReadRequest, payload, 0);
   }
-  // Memory of the peer to read into.
+  // Adds memory of the peer to read into.
   FakeFabric::Memory& room(std::size_t bytes) { return fabric.add(bytes); }
 
-  // The channel to this peer has failed, and no other.
+  // Checks that the channel to this peer has failed, and no other.
   void check_protocol_error(const std::string& text, std::uint32_t rank = 1) {
     REQUIRE(upper.failures.size() == 1);
     CHECK(upper.failures[0].peer == rank);

@@ -26,21 +26,21 @@ class RendezvousPair : public ContextPair {
   }
 
   std::uint32_t advertise(std::uint32_t who, const Vector& source, const void* cookie) {
-    std::uint32_t name = 0;
-    REQUIRE(side[who].channel().advertise(source.all(), const_cast<void*>(cookie), name) == Status::kOk);
-    REQUIRE(name != 0);
-    return name;
+    std::uint32_t handle = 0;
+    REQUIRE(side[who].channel().advertise(source.all(), const_cast<void*>(cookie), handle) == Status::kOk);
+    REQUIRE(handle != 0);
+    return handle;
   }
-  // `destination` is the cookie.
-  void read(std::uint32_t who, std::uint32_t name, std::uint64_t offset, Vector& destination, bool last) {
-    const ReadOrder order{destination.all(), &destination, offset, destination.bytes().size(), name, last};
+  // Orders a read with `destination` as the cookie.
+  void read(std::uint32_t who, std::uint32_t handle, std::uint64_t offset, Vector& destination, bool last) {
+    const ReadOrder order{destination.all(), &destination, offset, destination.bytes().size(), handle, last};
     REQUIRE(side[who].channel().read(order) == Status::kOk);
     ++ordered_;
   }
-  void release(std::uint32_t who, std::uint32_t name) {
-    REQUIRE(side[who].channel().read(ReadOrder::release(name)) == Status::kOk);
+  void release(std::uint32_t who, std::uint32_t handle) {
+    REQUIRE(side[who].channel().read(ReadOrder::release(handle)) == Status::kOk);
   }
-  // Side 1 reads all of what side 0 advertises.
+  // Lets side 1 read all of what side 0 advertises.
   void read_all(const Vector& source, Vector& destination) {
     read(1, advertise(0, source, &source), 0, destination, true);
     settle_reads();
@@ -51,7 +51,7 @@ class RendezvousPair : public ContextPair {
     CHECK(side[0].upper.releases[0].cookie == &source);
     CHECK(side[0].upper.releases[0].status == Status::kOk);
   }
-  // Until every read that was ordered is done.
+  // Makes progress until every read that was ordered is done.
   void settle_reads() {
     for (unsigned tries = 0; side[0].upper.reads.size() + side[1].upper.reads.size() < ordered_; ++tries) {
       REQUIRE(tries < 10'000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The upper layer: writes down what the callbacks tell, and joins fragments to messages.
+// The upper layer: writes down what the callbacks report, and joins fragments to messages.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class UpperLog {
     std::string text;
   };
 
-  // The end of a read, a write or of an source.
+  // The end of a read, a write or of a source.
   struct End {
     std::uint32_t peer;
     void* cookie;
@@ -37,9 +37,11 @@ class UpperLog {
   UpperLog(const UpperLog&) = delete;
   UpperLog& operator=(const UpperLog&) = delete;
 
-  [[nodiscard]] UpperLayer layer() { return {&deliver, &failed, this, &read_done, &read_fragment, &release, &write_end}; }
+  [[nodiscard]] UpperLayer layer() {
+    return {&deliver, &failed, this, &read_done, &read_fragment, &release, &write_end};
+  }
 
-  // The fragments that came since the last call.
+  // Returns the fragments that came since the last call.
   [[nodiscard]] std::vector<Fragment> take() { return std::exchange(fragments, {}); }
 
   std::vector<Fragment> fragments;

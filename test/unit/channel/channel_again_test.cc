@@ -12,7 +12,7 @@ namespace {
 
 std::optional<WriteResult> again(const FakePort::Write&) { return WriteResult::kAgain; }
 
-TEST_CASE("no room for the Hello: it goes later, before the data", "[channel][again]") {
+TEST_CASE("a Hello for which the port has no room goes later, before the data", "[channel][again]") {
   ContextFixture fixture;
   FakePort::LinkState* link = fixture.want();
   FakePeer& peer = fixture.peer();
@@ -29,7 +29,7 @@ TEST_CASE("no room for the Hello: it goes later, before the data", "[channel][ag
   CHECK_FALSE(peer.next());
 }
 
-TEST_CASE("no room for payload: what was taken is written later, in order, once", "[channel][again]") {
+TEST_CASE("payload for which the port has no room is written later, in order, once", "[channel][again]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.connect();
   fixture.port.rule = again;
@@ -47,7 +47,7 @@ TEST_CASE("no room for payload: what was taken is written later, in order, once"
   CHECK(fixture.context.idle());
 }
 
-TEST_CASE("no room for payload never takes more than the ring", "[channel][again]") {
+TEST_CASE("a send while the port has no room never takes more than the ring holds", "[channel][again]") {
   ContextFixture fixture(settings(phases({{512, 4}, {8192, 4}})));
   fixture.connect();
   fixture.port.rule = again;
@@ -57,7 +57,8 @@ TEST_CASE("no room for payload never takes more than the ring", "[channel][again
   CHECK(fixture.send({100}) == kNothingSent);
 }
 
-TEST_CASE("no room for the request: it goes later, and still nothing behind it", "[channel][again][E5]") {
+TEST_CASE("a request for which the port has no room goes later, and still nothing goes behind it",
+          "[channel][again][E5]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.connect();
   fixture.port.rule = again;
@@ -71,7 +72,7 @@ TEST_CASE("no room for the request: it goes later, and still nothing behind it",
   CHECK_FALSE(peer.next());
 }
 
-TEST_CASE("no room for a grant: it goes later, with what was read by then", "[channel][again]") {
+TEST_CASE("a grant for which the port has no room goes later, with what was read by then", "[channel][again]") {
   ContextFixture fixture(settings(phases({{512, 8}, {8192, 8}})));
   FakePeer& peer = fixture.accept();
   fixture.port.rule = again;
@@ -87,7 +88,8 @@ TEST_CASE("no room for a grant: it goes later, with what was read by then", "[ch
   CHECK(fixture.context.idle());
 }
 
-TEST_CASE("no room for the acknowledgement: it goes later, and the ring is swapped once", "[channel][again][E7]") {
+TEST_CASE("an acknowledgement for which the port has no room goes later, and the ring is swapped once",
+          "[channel][again][E7]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.accept();
   fixture.port.news();
@@ -103,7 +105,7 @@ TEST_CASE("no room for the acknowledgement: it goes later, and the ring is swapp
   CHECK(fixture.port.news() == std::vector<std::string>{"free 8192", "allocate 131072"});
 }
 
-TEST_CASE("no room for the repeat word: it goes later", "[channel][again][E8]") {
+TEST_CASE("a repeat word for which the port has no room goes later", "[channel][again][E8]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.connect();
   CHECK(fixture.send({5000}) == kNothingSent);
@@ -118,7 +120,7 @@ TEST_CASE("no room for the repeat word: it goes later", "[channel][again][E8]") 
   CHECK(read_repeat(peer.inbox().repeat));
 }
 
-TEST_CASE("no room for a repeated acknowledgement: it goes later", "[channel][again][E8]") {
+TEST_CASE("a repeated acknowledgement for which the port has no room goes later", "[channel][again][E8]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.accept();
   peer.ask({1, 1});
@@ -133,7 +135,8 @@ TEST_CASE("no room for a repeated acknowledgement: it goes later", "[channel][ag
   CHECK(peer.inbox().ack.head == ack_head(1));
 }
 
-TEST_CASE("a port that takes every third write only loses nothing, in both directions, in any phase", "[channel][again][E12]") {
+TEST_CASE("nothing is lost over a port that takes only every third write, in both directions and any phase",
+          "[channel][again][E12]") {
   for (const std::uint32_t slots : {1u, 2u, 5u, 16u}) {
     ContextPair pair(settings(phases({{128, slots}, {512, slots}, {2048, slots}})));
     unsigned count = 0;

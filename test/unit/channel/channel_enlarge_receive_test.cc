@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The receiving side of an enlargement: it frees the small ring, provisions the large one, responses, and
-// responses again when asked to.
+// The receiving side of an enlargement: it frees the small ring, provisions the large one, acknowledges, and
+// acknowledges again when asked to.
 #include <catch2/catch.hpp>
 
 #include "protocol/enlarge_sender.h"
@@ -13,7 +13,7 @@ namespace {
 using Catch::Matchers::Contains;
 using Log = std::vector<std::string>;
 
-// Connected, with the log empty.
+// A connected channel whose log is empty.
 struct Grown {
   explicit Grown(const ChannelSettings& how = settings(two_phases())) : fixture(how), peer(fixture.accept()) {
     fixture.rounds();
@@ -32,7 +32,8 @@ struct Grown {
   FakePeer& peer;
 };
 
-TEST_CASE("a request frees the small receive ring before the large one is registered, and is answered", "[channel][E7]") {
+TEST_CASE("a request frees the small receive ring before the large one is registered, and is answered",
+          "[channel][E7]") {
   Grown grown;
   grown.ask({1, 1});
   // Expect
@@ -117,9 +118,9 @@ TEST_CASE("the ring grows from phase to phase, and past one in between", "[chann
   grown.peer.send(pattern(2000));
   grown.fixture.rounds();
   CHECK(grown.fixture.upper.messages[1].size() == 2);
-  Grown straight(settings(three_phases()));
-  straight.ask({1, 2});
-  CHECK(straight.fixture.port.news() == Log{"free 512", "allocate 8192"});
+  Grown skipping(settings(three_phases()));
+  skipping.ask({1, 2});
+  CHECK(skipping.fixture.port.news() == Log{"free 512", "allocate 8192"});
 }
 
 TEST_CASE("a slot with the old ring's epoch in the new ring breaks the protocol", "[channel][E7]") {
@@ -159,8 +160,8 @@ TEST_CASE("a repetition of another number, or a torn one, is not answered", "[ch
   CHECK(grown.ack().head == 0);
   RepeatWord torn = make_repeat({1, 1});
   torn.check = 0;
-  const Hello& told = grown.peer.theirs();
-  grown.fixture.fabric.place(told.control_key, told.control_address + offsetof(ControlInbox, repeat),
+  const Hello& hello = grown.peer.theirs();
+  grown.fixture.fabric.place(hello.control_key, hello.control_address + offsetof(ControlInbox, repeat),
                           std::as_bytes(std::span(&torn, 1)));
   grown.fixture.rounds(3);
   CHECK(grown.ack().head == 0);

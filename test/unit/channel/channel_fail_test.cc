@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Losing a peer: told once, memory given back, others unharmed.
+// The loss of a peer is reported once, its memory is given back, and other channels are unharmed.
 #include <catch2/catch.hpp>
 
 #include "support/context_fixture.h"
@@ -9,7 +9,20 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-TEST_CASE("a broken connection is told once, its memory is freed, the other channels go on", "[channel][fail]") {
+// Loses the link that the fixture opened first, and lets the context see the event.
+void lose_opened(ContextFixture& fixture) {
+  fixture.port.lost(fixture.port.opened[0], "gone");
+  fixture.rounds(FakeContext::kEventRounds);
+}
+
+// Does the same with the link that it accepted last.
+void lose_accepted(ContextFixture& fixture) {
+  fixture.port.lost(fixture.port.accepted.back(), "gone");
+  fixture.rounds(FakeContext::kEventRounds);
+}
+
+TEST_CASE("a broken connection is reported once, its memory is freed, and the other channels go on",
+          "[channel][fail]") {
   ContextFixture fixture;
   fixture.connect(1);
   FakePeer& other = fixture.connect(2);
@@ -38,11 +51,11 @@ TEST_CASE("a broken connection is told once, its memory is freed, the other chan
   CHECK(fixture.upper.failures.size() == 1);
 }
 
-TEST_CASE("a write that fails is a lost peer", "[channel][fail]") {
+TEST_CASE("a write that fails counts as a lost peer", "[channel][fail]") {
   ContextFixture fixture;
   fixture.connect();
   fixture.port.rule = [](const FakePort::Write&) { return WriteResult::kFailed; };
-  CHECK(fixture.send({8}).status == Status::kOk);  // it was taken; that it cannot go is told by progress
+  CHECK(fixture.send({8}).status == Status::kOk);  // it was taken; progress reports that it cannot go
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
@@ -50,7 +63,7 @@ TEST_CASE("a write that fails is a lost peer", "[channel][fail]") {
   CHECK(fixture.send({8}) == Sent{Status::kPeerFailed, 0});
 }
 
-TEST_CASE("a word that cannot be written is a lost peer, too", "[channel][fail]") {
+TEST_CASE("a word that cannot be written counts as a lost peer, too", "[channel][fail]") {
   SECTION("a grant") {
     ContextFixture fixture(settings(phases({{512, 2}, {8192, 2}})));
     FakePeer& peer = fixture.ask_in();
@@ -83,8 +96,7 @@ TEST_CASE("a word that cannot be written is a lost peer, too", "[channel][fail]"
 TEST_CASE("a peer that is lost before its first message may come again: nothing was said yet", "[channel][fail]") {
   ContextFixture fixture;
   fixture.ask_in();
-  fixture.port.lost(fixture.port.accepted.back(), "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_accepted(fixture);
   CHECK(fixture.upper.failures.empty());
   CHECK(fixture.channel().connection().state() == Connect::State::kIdle);
   FakePeer& peer = fixture.ask_in(1, 2);
@@ -94,11 +106,11 @@ TEST_CASE("a peer that is lost before its first message may come again: nothing 
   CHECK(fixture.upper.messages[1].size() == 1);
 }
 
-TEST_CASE("a channel that was accepted, lost before a word, and then never reached, timed out", "[channel][fail][connect]") {
+TEST_CASE("a channel that was accepted, lost before a word, and then never reached times out",
+          "[channel][fail][connect]") {
   ContextFixture fixture;
   fixture.ask_in();
-  fixture.port.lost(fixture.port.accepted.back(), "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_accepted(fixture);
   FakePort::LinkState* link = fixture.want();
   fixture.port.now += 30'000'000;
   fixture.port.lost(link, "Connection refused");
@@ -107,7 +119,7 @@ TEST_CASE("a channel that was accepted, lost before a word, and then never reach
   CHECK(fixture.upper.failures[0].status == Status::kTimedOut);
 }
 
-TEST_CASE("what the peer wrote before it went is delivered before its loss is told", "[channel][fail]") {
+TEST_CASE("what the peer wrote before it went is delivered before its loss is reported", "[channel][fail]") {
   ContextFixture fixture(settings(phases({{512, 4}, {8192, 4}})));
   FakePeer& peer = fixture.connect();
   std::size_t before_the_loss = 0;
@@ -121,18 +133,18 @@ TEST_CASE("what the peer wrote before it went is delivered before its loss is to
   CHECK(fixture.upper.failures.size() == 1);
 }
 
-TEST_CASE("a peer that is lost while it enlarges is a lost peer", "[channel][fail][E6]") {
+TEST_CASE("a peer that is lost while a direction grows counts as a lost peer", "[channel][fail][E6]") {
   ContextFixture fixture;
   fixture.connect();
   CHECK(fixture.send({5000}) == kNothingSent);
-  fixture.port.lost(fixture.port.opened[0], "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_opened(fixture);
   CHECK(fixture.upper.failures.size() == 1);
   CHECK(fixture.send({5000}) == Sent{Status::kPeerFailed, 0});
   CHECK(fixture.context.core().pending.empty());
 }
 
-TEST_CASE("a channel that fails inside of deliver keeps the delivered bytes readable until it returns", "[channel][fail]") {
+TEST_CASE("a channel that fails inside of deliver keeps the delivered bytes readable until it returns",
+          "[channel][fail]") {
   ContextFixture fixture(settings(phases({{512, 2}, {8192, 2}})));
   FakePeer& peer = fixture.connect();
   std::size_t fragments = 0;
@@ -148,7 +160,7 @@ TEST_CASE("a channel that fails inside of deliver keeps the delivered bytes read
   peer.send(pattern(200));
   peer.send(pattern(100));
   fixture.rounds(2);
-  // Expect: nothing is delivered after the failure was told
+  // Expect: nothing is delivered after the failure was reported
   CHECK(fragments == 1);
   CHECK(fixture.upper.failures.size() == 1);
   CHECK(fixture.channel().ring_bytes().now == 0);
@@ -162,8 +174,7 @@ TEST_CASE("the failed callback may send on other channels and look at the failed
     CHECK(fixture.send({8}, failure.peer) == Sent{Status::kPeerFailed, 0});
     CHECK(fixture.send({8}, 2) == Sent{Status::kOk, 8});
   };
-  fixture.port.lost(fixture.port.opened[0], "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_opened(fixture);
   CHECK(other.next());
   CHECK(fixture.upper.failures.size() == 1);
 }
@@ -173,8 +184,7 @@ TEST_CASE("completions of a lost connection harm nothing", "[channel][fail]") {
   fixture.connect();
   fixture.port.completes = false;
   for (int i = 0; i < 5; ++i) REQUIRE(fixture.send({200}) == Sent{Status::kOk, 200});
-  fixture.port.lost(fixture.port.opened[0], "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_opened(fixture);
   fixture.port.complete(5);
   fixture.rounds(3);
   CHECK(fixture.upper.failures.size() == 1);
@@ -187,16 +197,15 @@ TEST_CASE("a failed channel does not keep the context from being idle", "[channe
   fixture.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };
   REQUIRE(fixture.send({100}) == Sent{Status::kOk, 100});
   CHECK_FALSE(fixture.context.idle());
-  fixture.port.lost(fixture.port.opened[0], "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_opened(fixture);
   CHECK(fixture.context.idle());
 }
 
-TEST_CASE("a request of a peer whose channel has failed is refused, and the channel stays as it is", "[channel][fail]") {
+TEST_CASE("a request of a peer whose channel has failed is refused, and the channel stays as it is",
+          "[channel][fail]") {
   ContextFixture fixture;
   fixture.connect();
-  fixture.port.lost(fixture.port.opened[0], "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_opened(fixture);
   fixture.port.request(fixture.peer().hello_bytes(9));
   fixture.rounds(FakeContext::kEventRounds);
   CHECK(fixture.port.rejections.size() == 1);
@@ -204,11 +213,11 @@ TEST_CASE("a request of a peer whose channel has failed is refused, and the chan
   CHECK(fixture.upper.failures.size() == 1);
 }
 
-TEST_CASE("a peer of the job that is refused because its channel has failed is not called a unauthorized", "[channel][fail]") {
+TEST_CASE("a peer of the job whose channel has failed is not refused as unauthorized",
+          "[channel][fail]") {
   ContextFixture fixture;
   fixture.connect();
-  fixture.port.lost(fixture.port.opened[0], "gone");
-  fixture.rounds(FakeContext::kEventRounds);
+  lose_opened(fixture);
   fixture.port.request(fixture.peer().hello_bytes(9));
   fixture.rounds(FakeContext::kEventRounds);
   REQUIRE(fixture.port.rejections.size() == 1);

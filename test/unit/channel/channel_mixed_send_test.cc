@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a peer that asked for checks and notifications is sent: small slots with a check and no notification, a
-// notification behind each write that has a larger one.
+// What a channel sends to a peer that asked for checks and notifications: small slots with a check and no notification,
+// and a notification behind each write that has a larger slot.
 #include <catch2/catch.hpp>
 
 #include "support/context_fixture.h"
@@ -42,21 +42,22 @@ class AskedBoth : public ContextFixture {
     }
     return all;
   }
-  // Whether the writes since were notified for.
+  // Returns for each write since the last call whether it was notified for.
   [[nodiscard]] std::vector<bool> notified() {
     std::vector<bool> all;
     for (const FakePort::Write& write : port.writes) all.push_back(write.use == WriteUse::kNotifiedSlots);
     port.writes.clear();
     return all;
   }
-  // No write is taken until the response is called off.
+  // While it is on the port takes no write.
   void busy(bool on) {
     port.rule = nullptr;
     if (on) port.rule = [](const FakePort::Write&) { return std::optional(WriteResult::kAgain); };
   }
 };
 
-TEST_CASE("slots of up to 512 bytes are checked and not notified for, larger ones the other way", "[channel][mixed]") {
+TEST_CASE("slots of up to 512 bytes are checked and not notified for, larger ones are only notified for",
+          "[channel][mixed]") {
   AskedBoth fixture;
   for (const std::size_t bytes : {1u, 8u, 200u, 511u, 512u}) {
     CHECK(fixture.send({bytes}) == Sent{Status::kOk, bytes});
@@ -80,10 +81,10 @@ TEST_CASE("the Hello of a mixed peer is checked and not notified for", "[channel
   fixture.rounds();
   REQUIRE(fixture.port.writes.size() == 1);
   CHECK(fixture.port.writes[0].use == WriteUse::kSlots);
-  const auto Hello = peer.next();
-  REQUIRE(Hello);
-  CHECK(Hello->kind() == SlotKind::kHello);
-  CHECK(Hello->trailer.check == slot_check(Hello->payload.data(), Hello->trailer));
+  const auto first = peer.next();
+  REQUIRE(first);
+  CHECK(first->kind() == SlotKind::kHello);
+  CHECK(first->trailer.check == slot_check(first->payload.data(), first->trailer));
 }
 
 TEST_CASE("the small last slot of a notified write is marked, and its check does not stay", "[channel][mixed]") {
@@ -129,7 +130,8 @@ TEST_CASE("one larger slot anywhere in a write has it notified for", "[channel][
   }
 }
 
-// Three tries: small slots alone; a larger one behind them, which is marked; one more, which is now.
+// The port refuses the write three times: with small slots alone; with a larger one behind them, which is marked; with
+// one more, which is now the marked one.
 TEST_CASE("a write that could not be posted is notified for by what it has become", "[channel][mixed]") {
   AskedBoth fixture;
   fixture.busy(true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Mixed arrival: small slots are taken when their check holds, what was notified for as far as a notification
-// covers it and no further, whatever lies there.
+// Mixed arrival: a channel takes small slots when their check holds, and larger ones as far as a notification covers
+// them and no further, whatever lies there.
 #include <catch2/catch.hpp>
 
 #include "support/context_fixture.h"
@@ -14,15 +14,15 @@ constexpr std::uint8_t kWhole = kMarkFirst | kMarkLast;
 constexpr std::uint8_t kWholeNotified = kWhole | kMarkNotified;
 constexpr std::uint32_t kStride = 2048;
 
-// One side that takes slots both ways; slots are placed, and notified for, apart.
+// One side that takes slots by check and by notification. The test places slots and notifies for them apart.
 class Mixed : public ContextFixture {
  public:
   Mixed() : ContextFixture(settings(phases({{kStride, 16}, {8192, 16}}))) { port.arrives = Arrival::kMixed; }
-  // A slot of the peer that lies there whole, with no notification yet.
+  // Places a whole slot of the peer, with no notification yet.
   void place(const Bytes& payload, std::uint8_t marks) {
     place_slot(peer().seal(SlotKind::kPayload, payload, marks));
   }
-  // The same with a check that holds, whether the protocol has one there or not.
+  // Does the same with a check that holds, whether the protocol has one there or not.
   void place_checked(const Bytes& payload, std::uint8_t marks) {
     Bytes slot = peer().seal(SlotKind::kPayload, payload, marks);
     SlotTrailer* trailer = trailer_of(slot.data(), kStride);
@@ -86,7 +86,7 @@ TEST_CASE("a large slot that looks whole is not taken before its notification", 
     fixture.place(pattern(1000), kWholeNotified);
     fixture.rounds(4);
     CHECK(fixture.messages().empty());
-    fixture.ring();
+    fixture.notify();
     fixture.rounds();
     // Expect
     CHECK(fixture.messages() == std::vector<Bytes>{pattern(513), pattern(1000)});
@@ -94,7 +94,7 @@ TEST_CASE("a large slot that looks whole is not taken before its notification", 
   }
 }
 
-TEST_CASE("a large slot that lands in fragments is not taken before its notification", "[channel][mixed][E12]") {
+TEST_CASE("a large slot that lands in parts is not taken before its notification", "[channel][mixed][E12]") {
   Mixed fixture;
   FakePeer& peer = fixture.accept();
   // event: behind a slot that was notified for, trailer and commit word are there, the payload is not
@@ -105,7 +105,7 @@ TEST_CASE("a large slot that lands in fragments is not taken before its notifica
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(600)});
   peer.place(slot, 0, slot.size());
   peer.advance();
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   // Expect
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(600), pattern(1000)});
@@ -121,14 +121,14 @@ TEST_CASE("small slots at the front of a notified write may be taken early, the 
   fixture.place(pattern(1000), kWholeNotified);
   fixture.rounds(4);
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(10), pattern(20)});
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   CHECK(fixture.messages().size() == 3);
   // event: another write that is notified for, and no notification yet
   fixture.place(pattern(1100), kWholeNotified);
   fixture.rounds(4);
   CHECK(fixture.messages().size() == 3);
-  fixture.ring();
+  fixture.notify();
   fixture.place(pattern(30), kWhole);
   fixture.rounds();
   // Expect
@@ -142,7 +142,7 @@ TEST_CASE("a small slot that is marked waits for its notification even if its ch
   fixture.place_checked(pattern(20), kWholeNotified);
   fixture.rounds(4);
   CHECK(fixture.messages().empty());
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(20)});
   // Taken early, its notification would cover what comes behind it.
@@ -152,14 +152,14 @@ TEST_CASE("a small slot that is marked waits for its notification even if its ch
   CHECK(fixture.upper.failures.empty());
 }
 
-TEST_CASE("a small slot between two notifications is not in the way of the second", "[channel][mixed]") {
+TEST_CASE("a small slot between two notifications does not hold up the second", "[channel][mixed]") {
   Mixed fixture;
   fixture.accept();
   fixture.place(pattern(1000), kWholeNotified);
-  fixture.ring();
+  fixture.notify();
   fixture.place(pattern(20), kWhole);
   fixture.place(pattern(1100), kWholeNotified);
-  fixture.ring();
+  fixture.notify();
   fixture.place(pattern(30), kWhole);
   fixture.rounds();
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(1000), pattern(20), pattern(1100), pattern(30)});
@@ -175,7 +175,7 @@ TEST_CASE("a notification counts whether it comes before the commit word was loo
   fixture.place(pattern(1100), kWholeNotified);
   fixture.rounds(3);
   CHECK(fixture.messages().size() == 1);
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(1000), pattern(1100)});
 }
@@ -194,26 +194,27 @@ TEST_CASE("the upper layer sees no mark of a notification in mixed arrival", "[c
 TEST_CASE("a notification without a slot fails the channel of a mixed side, too", "[channel][mixed][fail]") {
   Mixed fixture;
   fixture.accept();
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kProtocolError);
   CHECK_THAT(fixture.upper.failures[0].text, Contains("breaks the wire"));
 }
 
-TEST_CASE("a large slot that breaks the protocol is told when its notification comes", "[channel][mixed][fail]") {
+TEST_CASE("a large slot that breaks the protocol fails the channel when its notification comes",
+          "[channel][mixed][fail]") {
   Mixed fixture;
   FakePeer& peer = fixture.accept();
   peer.epoch = 7;
   fixture.place(pattern(1000), kWholeNotified);
   fixture.rounds(4);
   CHECK(fixture.upper.failures.empty());
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   CHECK(fixture.upper.failures.size() == 1);
 }
 
-// While an attempt of another channel is out, events are looked for in every round.
+// While an attempt of another channel is out, every round polls for events.
 TEST_CASE("a loss waits for the notifications in the queue of a mixed side", "[channel][mixed][fail]") {
   Mixed fixture;
   FakePeer& peer = fixture.accept(1);
@@ -229,7 +230,7 @@ TEST_CASE("a loss waits for the notifications in the queue of a mixed side", "[c
 
 // ---- growing
 
-TEST_CASE("in a larger ring a mixed side takes slots both ways", "[channel][mixed][E5]") {
+TEST_CASE("in a larger ring a mixed side takes slots by check and by notification", "[channel][mixed][E5]") {
   Mixed fixture;
   FakePeer& peer = fixture.accept();
   peer.ask({1, 1});
@@ -239,7 +240,7 @@ TEST_CASE("in a larger ring a mixed side takes slots both ways", "[channel][mixe
   fixture.place(pattern(5000), kWholeNotified);
   fixture.rounds(4);
   CHECK(fixture.messages().empty());
-  fixture.ring();
+  fixture.notify();
   fixture.place(pattern(40), kWhole);
   fixture.rounds();
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(5000), pattern(40)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arrival by notification: slots are taken as far as a notification covers them and no further, whatever lies
-// there, and none that was notified for is missed.
+// Arrival by notification: a channel takes slots as far as a notification covers them and no further, whatever lies
+// there, and misses none that was notified for.
 #include <catch2/catch.hpp>
 
 #include "support/context_fixture.h"
@@ -13,13 +13,13 @@ using Catch::Matchers::Contains;
 constexpr std::uint8_t kWhole = kMarkFirst | kMarkLast;
 constexpr std::uint8_t kWholeNotified = kWhole | kMarkNotified;
 
-// One side that takes slots by notification; slots are placed, and notified for, apart.
+// One side that takes slots by notification. The test places slots and notifies for them apart.
 class Notified : public ContextFixture {
  public:
   explicit Notified(const ChannelSettings& how = settings(two_phases())) : ContextFixture(how) {
     port.arrives = Arrival::kNotified;
   }
-  // A slot of the peer that lies there whole, with no notification yet.
+  // Places a whole slot of the peer, with no notification yet.
   void place(const Bytes& payload, std::uint8_t marks, std::uint32_t rank = 1) {
     FakePeer& from = peer(rank);
     const Bytes slot = from.seal(SlotKind::kPayload, payload, marks);
@@ -43,7 +43,7 @@ TEST_CASE("slots beyond the last notification are not taken although they look w
   fixture.rounds(4);
   CHECK(fixture.messages().empty());
   for (std::uint32_t n = 1; n <= 3; ++n) {
-    fixture.ring();
+    fixture.notify();
     fixture.rounds(4);
     REQUIRE(fixture.messages().size() == n);
     CHECK(fixture.messages().back() == pattern(n * 10, n));
@@ -56,15 +56,15 @@ TEST_CASE("a notification covers all slots of its write, and no other", "[channe
   fixture.accept();
   for (std::uint32_t n = 1; n <= 3; ++n) fixture.place(pattern(n, n), n == 3 ? kWholeNotified : kWhole);
   fixture.place(pattern(4, 4), kWholeNotified);
-  fixture.ring();
+  fixture.notify();
   fixture.rounds(3);
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(1, 1), pattern(2, 2), pattern(3, 3)});
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   CHECK(fixture.messages().size() == 4);
 }
 
-TEST_CASE("notifications that come together are all answered", "[channel][notification]") {
+TEST_CASE("notifications that come together all count", "[channel][notification]") {
   Notified fixture;
   FakePeer& peer = fixture.accept();
   for (std::uint32_t n = 1; n <= 5; ++n) peer.send(pattern(n, n));
@@ -73,7 +73,7 @@ TEST_CASE("notifications that come together are all answered", "[channel][notifi
   CHECK(fixture.upper.failures.empty());
 }
 
-TEST_CASE("a slot that lands in fragments is not taken before its notification", "[channel][notification][E12]") {
+TEST_CASE("a slot that lands in parts is not taken before its notification", "[channel][notification][E12]") {
   Notified fixture;
   FakePeer& peer = fixture.accept();
   const Bytes payload = pattern(60);
@@ -87,7 +87,7 @@ TEST_CASE("a slot that lands in fragments is not taken before its notification",
   peer.advance();
   fixture.rounds(4);
   CHECK(fixture.messages().size() == 1);
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   // Expect
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(10), payload});
@@ -110,7 +110,7 @@ TEST_CASE("a notification without a slot fails its channel, and only it", "[chan
   Notified fixture;
   fixture.accept(1);
   FakePeer& other = fixture.accept(2);
-  fixture.ring(1);
+  fixture.notify(1);
   fixture.rounds();
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].peer == 1);
@@ -126,7 +126,7 @@ TEST_CASE("a notification that was not asked for fails its channel, and only it"
   ContextFixture fixture;
   fixture.accept(1);
   FakePeer& other = fixture.accept(2);
-  fixture.ring(1);
+  fixture.notify(1);
   fixture.rounds();
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].peer == 1);
@@ -138,10 +138,10 @@ TEST_CASE("a notification that was not asked for fails its channel, and only it"
   CHECK(fixture.upper.failures.size() == 1);
 }
 
-TEST_CASE("a notification of a failed channel is of no account", "[channel][notification][fail]") {
+TEST_CASE("a failed channel ignores notifications", "[channel][notification][fail]") {
   Notified fixture;
   fixture.accept();
-  for (unsigned n = 0; n < 3; ++n) fixture.ring();
+  for (unsigned n = 0; n < 3; ++n) fixture.notify();
   fixture.rounds(4);
   CHECK(fixture.upper.failures.size() == 1);
 }
@@ -177,7 +177,7 @@ TEST_CASE("notifications of an attempt that was lost do not count for the next",
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(40)});
 }
 
-// While an attempt of another channel is out, events are looked for in every round.
+// While an attempt of another channel is out, every round polls for events.
 TEST_CASE("a loss waits for the notifications in the queue", "[channel][notification][fail]") {
   Notified fixture;
   FakePeer& peer = fixture.accept(1);
@@ -207,7 +207,8 @@ TEST_CASE("a notification that comes between the empty poll and the loss is read
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
 }
 
-TEST_CASE("what lies there without a notification is not delivered when the peer is lost", "[channel][notification][fail]") {
+TEST_CASE("what lies there without a notification is not delivered when the peer is lost",
+          "[channel][notification][fail]") {
   Notified fixture;
   fixture.accept();
   fixture.place(pattern(40), kWholeNotified);
@@ -232,7 +233,7 @@ TEST_CASE("the request for a larger ring, and the slots of that ring, are taken 
   peer.advance();
   fixture.rounds(4);
   CHECK(fixture.messages().empty());
-  fixture.ring();
+  fixture.notify();
   fixture.rounds();
   CHECK(fixture.messages() == std::vector<Bytes>{pattern(5000)});
 }

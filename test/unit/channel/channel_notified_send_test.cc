@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a peer that asked for notifications is sent: each write of slots with a notification behind it, the last
-// slot of the write marked, words without.
+// What a channel sends to a peer that asked for notifications: each write of slots with a notification behind it and
+// its last slot marked, and words without a notification.
 #include <catch2/catch.hpp>
 
 #include "protocol/words.h"
@@ -9,7 +9,7 @@
 namespace bufenlarge::test {
 namespace {
 
-// Connected to a peer that asked for `flags`.
+// A channel that is connected to a peer that asked for `flags`.
 class Asked : public ContextFixture {
  public:
   explicit Asked(std::uint8_t flags) {
@@ -17,13 +17,13 @@ class Asked : public ContextFixture {
     connect();
     port.writes.clear();
   }
-  // The marks of what arrived since.
+  // Returns the marks of the slots that arrived since the last call.
   [[nodiscard]] std::vector<unsigned> marks() {
     std::vector<unsigned> seen;
     while (const auto arrival = peer().next()) seen.push_back(arrival->trailer.marks);
     return seen;
   }
-  // No write is taken until the response is called off.
+  // While it is on the port takes no write.
   void busy(bool on) {
     port.rule = nullptr;
     if (on) port.rule = [](const FakePort::Write&) { return std::optional(WriteResult::kAgain); };

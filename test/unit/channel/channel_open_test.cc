@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening a channel: what is registered, what is told, who speaks first.
+// Opening a channel: what is registered, what the Hello says, and who speaks first.
 #include <catch2/catch.hpp>
 
 #include <set>
@@ -43,18 +43,18 @@ TEST_CASE("rings are there when the connection opens, and the peer is told the c
   for (const std::uint32_t rank : {1u, 2u, 3u}) {
     FakePeer& peer = fixture.connect(rank);
     // Expect: what the hello names is registered, and the peer may write there
-    const Hello& told = peer.theirs();
-    CHECK(fixture.fabric.at(told.ring_key, told.ring_address, 8192) != nullptr);
-    CHECK(fixture.fabric.at(told.control_key, told.control_address, sizeof(ControlInbox)) != nullptr);
-    rings.insert(told.ring_address);
-    controls.insert(told.control_address);
+    const Hello& hello = peer.theirs();
+    CHECK(fixture.fabric.at(hello.ring_key, hello.ring_address, 8192) != nullptr);
+    CHECK(fixture.fabric.at(hello.control_key, hello.control_address, sizeof(ControlInbox)) != nullptr);
+    rings.insert(hello.ring_address);
+    controls.insert(hello.control_address);
   }
   // Expect: different ones for each connection
   CHECK(rings.size() == 3);
   CHECK(controls.size() == 3);
 }
 
-TEST_CASE("what one connection's peer writes is no other channel's", "[channel][E1]") {
+TEST_CASE("what a peer writes reaches its own channel and no other", "[channel][E1]") {
   ContextFixture fixture;
   fixture.connect(1);
   fixture.connect(2);
@@ -71,23 +71,23 @@ TEST_CASE("the passive side registers before it accepts, and tells its own ring"
   ContextFixture fixture;
   fixture.ask_in(1);
   CHECK(fixture.port.news() == Log{"allocate 4096", "allocate 8192", "allocate 8192", "accept"});
-  const Hello& told = fixture.peer(1).theirs();
-  CHECK(fixture.fabric.at(told.ring_key, told.ring_address, 8192) != nullptr);
-  CHECK(told.rank == 0);
-  CHECK(told.attempt == 1);
+  const Hello& hello = fixture.peer(1).theirs();
+  CHECK(fixture.fabric.at(hello.ring_key, hello.ring_address, 8192) != nullptr);
+  CHECK(hello.rank == 0);
+  CHECK(hello.attempt == 1);
 }
 
-TEST_CASE("the hello says what the job, the geometry and the attempt are", "[channel]") {
+TEST_CASE("the Hello says what the job, the geometry and the attempt are", "[channel]") {
   ContextFixture fixture(settings(three_phases()), 7, 5);
   fixture.connect(2);
-  const Hello& told = fixture.peer(2).theirs();
-  CHECK(told.job_key == kJobKey);
-  CHECK(told.rank == 5);
-  CHECK(told.attempt == 1);
-  CHECK(told.slot_bytes == 128);
-  CHECK(told.slots == 4);
-  CHECK(told.geometry == geometry_hash(three_phases()));
-  CHECK(told.flags == 0);
+  const Hello& hello = fixture.peer(2).theirs();
+  CHECK(hello.job_key == kJobKey);
+  CHECK(hello.rank == 5);
+  CHECK(hello.attempt == 1);
+  CHECK(hello.slot_bytes == 128);
+  CHECK(hello.slots == 4);
+  CHECK(hello.geometry == geometry_hash(three_phases()));
+  CHECK(hello.flags == 0);
 }
 
 TEST_CASE("a side on a fabric that may reorder asks for checks, and fills them for a peer that asks", "[channel]") {
@@ -102,12 +102,12 @@ TEST_CASE("a side on a fabric that may reorder asks for checks, and fills them f
   const HelloBytes bytes = encode_hello(hello);
   fixture.port.connected(link, Bytes(bytes.begin(), bytes.end()));
   fixture.rounds();
-  const auto Hello = peer.next();
-  REQUIRE(Hello);
-  CHECK(Hello->trailer.check == slot_check(nullptr, Hello->trailer));
+  const auto first = peer.next();
+  REQUIRE(first);
+  CHECK(first->trailer.check == slot_check(nullptr, first->trailer));
 }
 
-TEST_CASE("nothing is checked that the peer did not ask for", "[channel]") {
+TEST_CASE("a slot carries no check that the peer did not ask for", "[channel]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.connect();
   CHECK(fixture.send({40}) == Sent{Status::kOk, 40});
@@ -116,7 +116,7 @@ TEST_CASE("nothing is checked that the peer did not ask for", "[channel]") {
 
 // ---- who speaks first
 
-TEST_CASE("the active side greets, and its data comes behind the Hello", "[channel]") {
+TEST_CASE("the active side sends a Hello, and its data comes behind it", "[channel]") {
   ContextFixture fixture;
   FakePort::LinkState* link = fixture.want();
   CHECK(fixture.send({8}) == kNothingSent);
@@ -125,10 +125,10 @@ TEST_CASE("the active side greets, and its data comes behind the Hello", "[chann
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == Connect::State::kReady);
   CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
-  const auto Hello = fixture.peer().next();
-  REQUIRE(Hello);
-  CHECK(Hello->kind() == SlotKind::kHello);
-  CHECK(Hello->payload.empty());
+  const auto first = fixture.peer().next();
+  REQUIRE(first);
+  CHECK(first->kind() == SlotKind::kHello);
+  CHECK(first->payload.empty());
   CHECK(fixture.peer().next().value().kind() == SlotKind::kPayload);
 }
 
@@ -171,10 +171,10 @@ TEST_CASE("with one slot the Hello is granted like any other slot", "[channel]")
   CHECK(fixture.send({8}, 2) == Sent{Status::kOk, 8});
 }
 
-// ---- the response to the own attempt
+// ---- the answer to the own attempt
 
-TEST_CASE("an response without the job's key, from another rank or to another attempt fails the channel", "[channel]") {
-  const auto answered = [](auto change) {
+TEST_CASE("a response without the job's key, from another rank or to another attempt fails the channel", "[channel]") {
+  const auto error_of = [](auto change) {
     ContextFixture fixture;
     FakePort::LinkState* link = fixture.want();
     Hello hello = fixture.peer().hello(1);
@@ -188,14 +188,15 @@ TEST_CASE("an response without the job's key, from another rank or to another at
     CHECK(fixture.context.core().attempts_out == 0);
     return fixture.upper.failures[0].text;
   };
-  CHECK_THAT(answered([](Hello& hello) { hello.job_key ^= 1; }), Contains("no Hello of this job"));
-  CHECK_THAT(answered([](Hello& hello) { hello.rank = 2; }), Contains("another process"));
-  CHECK_THAT(answered([](Hello& hello) { hello.attempt = 9; }), Contains("another process"));
-  CHECK_THAT(answered([](Hello& hello) { hello.version = 9; }), Contains("version") && Contains("9"));
-  CHECK_THAT(answered([](Hello& hello) { hello.slots = 99; }), Contains("99 slots") && Contains("16 slots"));
+  CHECK_THAT(error_of([](Hello& hello) { hello.job_key ^= 1; }), Contains("no Hello of this job"));
+  CHECK_THAT(error_of([](Hello& hello) { hello.rank = 2; }), Contains("another process"));
+  CHECK_THAT(error_of([](Hello& hello) { hello.attempt = 9; }), Contains("another process"));
+  CHECK_THAT(error_of([](Hello& hello) { hello.version = 9; }), Contains("version") && Contains("9"));
+  CHECK_THAT(error_of([](Hello& hello) { hello.slots = 99; }), Contains("99 slots") && Contains("16 slots"));
 }
 
-TEST_CASE("without memory for the rings the channel fails, clearly, and gives back what it had", "[channel]") {
+TEST_CASE("without memory for the rings the channel fails with a clear error, and gives back what it had",
+          "[channel]") {
   ContextFixture fixture;
   fixture.port.refuses_memory = [](std::size_t bytes) { return bytes == 8192; };
   CHECK(fixture.send({8}) == kNothingSent);

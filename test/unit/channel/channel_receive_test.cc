@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrival: each slot once, in order; what breaks the wire's rules fails the channel and only it.
+// Arrival: a channel delivers each slot once and in order; a peer that breaks the wire's rules fails its channel only.
 #include <catch2/catch.hpp>
 
 #include "protocol/words.h"
@@ -14,8 +14,8 @@ using Catch::Matchers::Contains;
 TEST_CASE("slots are delivered in order, each once, from the receive ring", "[channel][E12]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.accept();
-  const Hello& told = peer.theirs();
-  const std::byte* ring = fixture.fabric.at(told.ring_key, told.ring_address, 8192);
+  const Hello& hello = peer.theirs();
+  const std::byte* ring = fixture.fabric.at(hello.ring_key, hello.ring_address, 8192);
   std::vector<bool> inside;
   fixture.upper.on_fragment = [&](const UpperLog::Fragment&) { inside.push_back(true); };
   for (std::uint32_t n = 1; n <= 5; ++n) peer.send(pattern(n * 10, n));
@@ -77,10 +77,10 @@ TEST_CASE("a slot without payload is delivered, too", "[channel]") {
 TEST_CASE("one round reads a ring full at most, so that no peer keeps the others waiting", "[channel]") {
   ContextFixture fixture(settings(phases({{512, 4}, {8192, 4}})));
   FakePeer& peer = fixture.accept();
-  // Each delivered message is answered, the grant rides on the response, and the next is there at once.
-  unsigned responses = 20;
+  // The upper layer answers each message, the grant rides on the answer, and the next message is there at once.
+  unsigned answers = 20;
   fixture.upper.on_fragment = [&](const UpperLog::Fragment&) {
-    if (responses-- == 0) return;
+    if (answers-- == 0) return;
     REQUIRE(fixture.send({8}) == Sent{Status::kOk, 8});
     REQUIRE(peer.next());
     peer.grant_all();
@@ -127,7 +127,7 @@ TEST_CASE("what rode on a slot is not granted again by a word", "[channel]") {
 
 // ---- torn
 
-TEST_CASE("with checks, a slot that lands in fragments is delivered when it is whole, once", "[channel][E12]") {
+TEST_CASE("with checks, a slot that lands in parts is delivered when it is whole, once", "[channel][E12]") {
   ContextFixture fixture;
   fixture.port.arrives = Arrival::kChecked;
   FakePeer& peer = fixture.accept();
@@ -161,7 +161,8 @@ TEST_CASE("a slot that breaks the wire's rules fails its channel and delivers no
   const std::vector<Broken> cases{
       {"an unknown kind", [](FakePeer& p) { p.write_slot(static_cast<SlotKind>(9), {}, 0); }, "breaks the wire"},
       {"a wrong epoch", [](FakePeer& p) { p.epoch = 1; p.send(pattern(8)); }, "breaks the wire"},
-      {"a grant of what was never posted", [](FakePeer& p) { p.granted_low = 500; p.send(pattern(8)); }, "breaks the wire"},
+      {"a grant of what was never posted",
+       [](FakePeer& p) { p.granted_low = 500; p.send(pattern(8)); }, "breaks the wire"},
       {"a fragment without a beginning", [](FakePeer& p) { p.send(pattern(8), kMarkLast); }, "fragments"},
       {"a beginning in the middle",
        [](FakePeer& p) { p.send(pattern(8), kMarkFirst); p.send(pattern(9), kMarkFirst); }, "fragments"},
@@ -191,7 +192,7 @@ TEST_CASE("a slot that breaks the wire's rules fails its channel and delivers no
   }
 }
 
-// One more slot than the ring has, without a grant: four in the first lap (the Hello is one of
+// Lets the peer write one more slot than the ring has, without a grant: four in the first lap (the Hello is one of
 // them), then one over the first.
 void write_without_credit(ContextFixture& fixture) {
   FakePeer& peer = fixture.accept();

@@ -1,34 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Sending through the ring in use: copies, fragments, marks, credit, writes in flight.
+// Sending through the ring in use: what is copied, how a message is cut and marked, and what credit allows.
 #include <catch2/catch.hpp>
 
 #include "protocol/words.h"
+#include "support/arrived.h"
 #include "support/context_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
-
-// All that has arrived at the peer, as one run of bytes, and the marks of each fragment.
-struct Arrived {
-  Bytes bytes;
-  std::vector<unsigned> marks;
-};
-
-Arrived drain(FakePeer& peer) {
-  Arrived all;
-  while (const auto arrival = peer.next()) {
-    REQUIRE(arrival->kind() == SlotKind::kPayload);
-    all.bytes.insert(all.bytes.end(), arrival->payload.begin(), arrival->payload.end());
-    all.marks.push_back(arrival->trailer.marks);
-  }
-  return all;
-}
-
-ChannelSettings without_enlargement(const PhaseTable& table) {
-  ChannelSettings made = settings(table);
-  made.enlargement = false;
-  return made;
-}
 
 constexpr unsigned kFirst = kMarkFirst;
 constexpr unsigned kLast = kMarkLast;
@@ -138,9 +117,24 @@ TEST_CASE("an empty vector takes nothing and opens nothing", "[channel]") {
   CHECK(drain(peer).marks == Marks{kBoth});
 }
 
+TEST_CASE("every size from 1 byte to three slots arrives as it was", "[channel][E12]") {
+  ContextFixture fixture(without_enlargement(phases({{64, 8}})));
+  FakePeer& peer = fixture.connect();
+  for (std::size_t size = 1; size <= 3 * 40; ++size) {
+    const Vector vector({size}, static_cast<std::uint32_t>(size));
+    REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, size});
+    const Arrived all = drain(peer);
+    CHECK(all.bytes == vector.bytes());
+    CHECK(all.marks.front() == (size <= 40 ? kBoth : kFirst));
+    CHECK((all.marks.back() & kLast) != 0);
+    peer.grant_all();
+    fixture.rounds();
+  }
+}
+
 // ---- credit
 
-TEST_CASE("a ring full, one more, a grant, one more", "[channel]") {
+TEST_CASE("a full ring takes as many slots as are granted", "[channel]") {
   for (const std::uint32_t slots : {1u, 2u, 3u, 16u}) {
     ContextFixture fixture(settings(phases({{512, slots}, {8192, slots}})));
     FakePeer& peer = fixture.connect();
@@ -160,7 +154,7 @@ TEST_CASE("a ring full, one more, a grant, one more", "[channel]") {
   }
 }
 
-TEST_CASE("a grant that rides on a slot the other way is taken", "[channel]") {
+TEST_CASE("a grant that rides on a slot of the peer is taken", "[channel]") {
   ContextFixture fixture(settings(phases({{512, 2}, {8192, 2}})));
   FakePeer& peer = fixture.connect();
   REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
@@ -216,150 +210,6 @@ TEST_CASE("the consumed position rides on every slot", "[channel]") {
   fixture.rounds();
   REQUIRE(fixture.send({60}) == Sent{Status::kOk, 60});
   CHECK(peer.next().value().trailer.grant == 3);
-}
-
-// ---- writes
-
-TEST_CASE("no more writes are in flight than the bound", "[channel]") {
-  ContextFixture fixture(settings(phases({{512, 64}, {8192, 64}})));
-  fixture.connect();
-  fixture.port.completes = false;
-  fixture.port.writes.clear();
-  for (int i = 0; i < 40; ++i) REQUIRE(fixture.send({300}) == Sent{Status::kOk, 300});
-  CHECK(fixture.port.posted() == kWritesInFlightMax);
-  CHECK_FALSE(fixture.context.idle());
-  fixture.rounds(5);
-  CHECK(fixture.port.posted() == kWritesInFlightMax);
-  // event: one completes, what waited goes out behind it
-  fixture.port.complete(1);
-  fixture.rounds();
-  CHECK(fixture.port.posted() == kWritesInFlightMax);
-  fixture.port.completes = true;
-  fixture.rounds(10);
-  CHECK(fixture.context.idle());
-  FakePeer& peer = fixture.peer();
-  CHECK(drain(peer).marks.size() == 40);
-}
-
-TEST_CASE("slots that lie next to each other with little between them go out as one write", "[channel]") {
-  ContextFixture fixture(without_enlargement(two_phases()));
-  FakePeer& peer = fixture.connect();  // the Hello took slot 0
-  fixture.port.writes.clear();
-  const Vector vector({5 * 488});
-  REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, 5 * 488});
-  CHECK(fixture.port.writes.size() == 1);
-  CHECK(drain(peer).bytes == vector.bytes());
-}
-
-// ---- corked
-
-Sent send_corked(FakeChannel& channel, const Vector& vector) {
-  Sent result{};
-  result.status = channel.send(vector.all(), false, result.bytes, true);
-  return result;
-}
-
-TEST_CASE("corked messages share a write when they are flushed", "[channel][cork]") {
-  ContextFixture fixture;
-  FakePeer& peer = fixture.connect();
-  fixture.port.writes.clear();
-  for (std::uint32_t n = 1; n <= 5; ++n) REQUIRE(send_corked(fixture.channel(), Vector({40}, n)) == Sent{Status::kOk, 40});
-  CHECK(fixture.port.writes.empty());
-  CHECK_FALSE(fixture.context.idle());
-  fixture.channel().post_staged();
-  CHECK(fixture.port.writes.size() == 1);
-  for (std::uint32_t n = 1; n <= 5; ++n) CHECK(peer.next().value().payload == pattern(40, n));
-  fixture.rounds();
-  CHECK(fixture.context.idle());
-}
-
-TEST_CASE("what is corked and never flushed goes with the next round of progress", "[channel][cork]") {
-  ContextFixture fixture;
-  FakePeer& peer = fixture.connect();
-  REQUIRE(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
-  CHECK_FALSE(peer.next());
-  fixture.rounds();
-  CHECK(peer.next().value().payload == pattern(40));
-}
-
-TEST_CASE("what is corked keeps its place before what is not", "[channel][cork]") {
-  ContextFixture fixture;
-  FakePeer& peer = fixture.connect();
-  REQUIRE(send_corked(fixture.channel(), Vector({40}, 1)) == Sent{Status::kOk, 40});
-  REQUIRE(send(fixture.channel(), Vector({50}, 2).all()) == Sent{Status::kOk, 50});
-  CHECK(peer.next().value().payload == pattern(40, 1));
-  CHECK(peer.next().value().payload == pattern(50, 2));
-}
-
-TEST_CASE("an enlargement request takes what is corked along, in order", "[channel][cork][E5]") {
-  ContextFixture fixture;
-  FakePeer& peer = fixture.connect();
-  REQUIRE(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
-  CHECK(send_corked(fixture.channel(), Vector({5000})) == kNothingSent);
-  CHECK(peer.next().value().kind() == SlotKind::kPayload);
-  CHECK(peer.next().value().kind() == SlotKind::kEnlargeRequest);
-}
-
-TEST_CASE("a ring full of corked slots is written by progress, and its grants come", "[channel][cork]") {
-  ContextFixture fixture(settings(phases({{512, 2}, {8192, 2}})));
-  FakePeer& peer = fixture.connect();
-  for (int n = 0; n < 2; ++n) REQUIRE(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
-  CHECK(send_corked(fixture.channel(), Vector({40})) == kNothingSent);
-  fixture.rounds();
-  CHECK(drain(peer).marks.size() == 2);
-  peer.grant_all();
-  fixture.rounds();
-  CHECK(send_corked(fixture.channel(), Vector({40})) == Sent{Status::kOk, 40});
-}
-
-TEST_CASE("flushing before there is a connection, or without anything corked, writes nothing", "[channel][cork]") {
-  ContextFixture fixture;
-  fixture.channel().post_staged();
-  CHECK(fixture.port.log.empty());
-  fixture.connect();
-  fixture.port.writes.clear();
-  fixture.channel().post_staged();
-  CHECK(fixture.port.writes.empty());
-}
-
-TEST_CASE("a write never goes round the ring's end", "[channel]") {
-  ContextFixture fixture(without_enlargement(phases({{128, 4}})));
-  FakePeer& peer = fixture.connect();
-  for (int lap = 0; lap < 6; ++lap) {
-    const Vector vector({3 * 104}, static_cast<std::uint32_t>(lap + 1));
-    REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, 3 * 104});
-    CHECK(drain(peer).bytes == vector.bytes());
-    peer.grant_all();
-    fixture.rounds();
-  }
-}
-
-TEST_CASE("large slots with little in them are written one by one, without their unused fronts", "[channel]") {
-  ContextFixture fixture(without_enlargement(phases({{8192, 8}})));
-  FakePeer& peer = fixture.connect();
-  fixture.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };
-  for (int i = 0; i < 3; ++i) REQUIRE(fixture.send({100}) == Sent{Status::kOk, 100});
-  fixture.port.rule = nullptr;
-  fixture.port.writes.clear();
-  fixture.rounds();
-  CHECK(fixture.port.writes.size() == 3);
-  for (const auto& write : fixture.port.writes) CHECK(write.bytes.size() == 104 + kTrailerBytes);
-  CHECK(drain(peer).marks.size() == 3);
-}
-
-TEST_CASE("every size from 1 byte to three slots arrives as it was", "[channel][E12]") {
-  ContextFixture fixture(without_enlargement(phases({{64, 8}})));
-  FakePeer& peer = fixture.connect();
-  for (std::size_t size = 1; size <= 3 * 40; ++size) {
-    const Vector vector({size}, static_cast<std::uint32_t>(size));
-    REQUIRE(send(fixture.channel(), vector.all()) == Sent{Status::kOk, size});
-    const Arrived all = drain(peer);
-    CHECK(all.bytes == vector.bytes());
-    CHECK(all.marks.front() == (size <= 40 ? kBoth : kFirst));
-    CHECK((all.marks.back() & kLast) != 0);
-    peer.grant_all();
-    fixture.rounds();
-  }
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST_CASE("what is sent to oneself is delivered by a later round, whole and in o
   CHECK(fixture.port.log.empty());
 }
 
-TEST_CASE("loopback copies: the memory is the caller's again at once", "[context][loopback][E12]") {
+TEST_CASE("a loopback copies, so the memory is the caller's again at once", "[context][loopback][E12]") {
   ContextFixture fixture;
   Vector vector({100});
   const Bytes original = vector.bytes();
@@ -128,7 +128,7 @@ TEST_CASE("a lost channel leaves the poll set, and the one that moves into its p
   CHECK(fixture.upper.messages[3].size() == 3);
 }
 
-TEST_CASE("many channels receive, each what is its own", "[context][E1]") {
+TEST_CASE("each of many channels receives what its own peer sent", "[context][E1]") {
   constexpr std::uint32_t kPeers = 100;
   ContextFixture fixture(settings(phases({{64, 2}, {512, 2}})), kPeers + 1);
   for (std::uint32_t rank = 1; rank <= kPeers; ++rank) fixture.connect(rank);

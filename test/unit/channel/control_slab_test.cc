@@ -57,7 +57,7 @@ TEST_CASE("a block given back is taken again, zeroed", "[control_slab]") {
   CHECK(port.log.size() == 1);
 }
 
-TEST_CASE("no memory: an empty handle, and giving it back is nothing", "[control_slab]") {
+TEST_CASE("without memory take() gives an empty handle, which may be given back", "[control_slab]") {
   FakeFabric fabric;
   FakePort port(fabric);
   Slab slab(port);

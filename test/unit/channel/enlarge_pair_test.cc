@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Both sides of an enlargement, the shipped code against itself.
+// Both sides of an enlargement: two channels of the shipped code against each other.
 #include <catch2/catch.hpp>
 
 #include "protocol/words.h"
@@ -56,7 +56,8 @@ TEST_CASE("both directions may grow at once", "[channel][pair]") {
   }
 }
 
-TEST_CASE("three and more phases are gone through by data that grows, in each direction by itself", "[channel][pair][E11]") {
+TEST_CASE("three and more phases are gone through by data that grows, in each direction by itself",
+          "[channel][pair][E11]") {
   const PhaseTable five = phases({{64, 3}, {128, 3}, {256, 3}, {512, 3}, {1024, 3}});
   ContextPair pair(settings(five));
   pair.open();
@@ -126,7 +127,8 @@ TEST_CASE("an acknowledgement that is lost is asked for again, and the data arri
   CHECK(pair.side[0].channel().send_ring().counters().enlargements == 1);
 }
 
-TEST_CASE("an acknowledgement that comes after it was asked for again is taken, and the second does no harm", "[channel][pair][E8]") {
+TEST_CASE("an acknowledgement that comes after it was asked for again is taken, and the second does no harm",
+          "[channel][pair][E8]") {
   ContextPair pair(settings(three_phases()));
   pair.open();
   pair.side[1].port.withholds = [](const FakePort::Write& write) { return write.bytes.size() == sizeof(EnlargeAck); };
@@ -136,7 +138,9 @@ TEST_CASE("an acknowledgement that comes after it was asked for again is taken, 
   pair.rounds(3);
   REQUIRE(pair.side[1].port.withheld.size() == 2);
   pair.side[1].port.withholds = nullptr;
-  const auto land = [&](const FakePort::Write& write) { return pair.fabric.place(write.key, write.address, write.bytes); };
+  const auto land = [&](const FakePort::Write& write) {
+    return pair.fabric.place(write.key, write.address, write.bytes);
+  };
   REQUIRE(land(pair.side[1].port.withheld[0]));
   pair.rounds(2);
   CHECK(pair.side[0].channel().send_ring().phase() == 1);
@@ -149,7 +153,8 @@ TEST_CASE("an acknowledgement that comes after it was asked for again is taken, 
   CHECK(pair.side[1].upper.failures.empty());
 }
 
-TEST_CASE("a receiver that cannot provide the ring: everything goes in fragments, nothing is lost", "[channel][pair]") {
+TEST_CASE("when the receiver cannot provide the ring everything goes in fragments, and nothing is lost",
+          "[channel][pair]") {
   for (const std::uint32_t slots : {1u, 3u, 16u}) {
     ContextPair pair(settings(phases({{512, slots}, {8192, slots}})));
     pair.open();
@@ -173,7 +178,8 @@ TEST_CASE("a receiver that cannot provide the ring: everything goes in fragments
   }
 }
 
-TEST_CASE("a sender that cannot provide the ring: small slots in a large ring, and nothing is lost", "[channel][pair]") {
+TEST_CASE("when the sender cannot provide the ring small slots go into the large one, and nothing is lost",
+          "[channel][pair]") {
   struct Case {
     std::uint32_t small, large;
     Arrival arrival;
@@ -206,7 +212,7 @@ TEST_CASE("a sender that cannot provide the ring: small slots in a large ring, a
   }
 }
 
-TEST_CASE("what is registered is what is used: memory of small rings is gone after both have grown", "[channel][pair][E7][E9]") {
+TEST_CASE("after both sides have grown the memory of their small rings is gone", "[channel][pair][E7][E9]") {
   ContextPair pair(settings(two_phases()));
   pair.open();
   pair.send_all(0, Vector({5000}));
@@ -233,84 +239,6 @@ TEST_CASE("with checks, both directions and all phases work the same", "[channel
     pair.settle();
     CHECK(pair.side[1 - n % 2].messages().back() == vector.bytes());
   }
-}
-
-// ---- E13: the two protocols of an upper layer, over small and over large buffers
-
-// Eager sends the data at once. Rendezvous sends a request with the size, waits for the response, and then
-// sends the data; both response and data are messages of the channel like any other.
-enum class Kind : unsigned char { kEager = 1, kRequest = 2, kResponse = 3, kData = 4 };
-
-Bytes tagged(Kind kind, const Bytes& data) {
-  Bytes message(1 + data.size());
-  message[0] = static_cast<std::byte>(kind);
-  std::copy(data.begin(), data.end(), message.begin() + 1);
-  return message;
-}
-
-class Exchange {
- public:
-  explicit Exchange(const ChannelSettings& how) : pair(how) { pair.open(); }
-
-  void eager(std::uint32_t from, const Bytes& data) { put(from, tagged(Kind::kEager, data)); }
-  void rendezvous(std::uint32_t from, const Bytes& data) {
-    const std::uint64_t size = data.size();
-    Bytes announced(sizeof size);
-    std::memcpy(announced.data(), &size, sizeof size);
-    put(from, tagged(Kind::kRequest, announced));
-    REQUIRE(last(1 - from)[0] == static_cast<std::byte>(Kind::kRequest));
-    put(1 - from, tagged(Kind::kResponse, {}));
-    REQUIRE(last(from)[0] == static_cast<std::byte>(Kind::kResponse));
-    put(from, tagged(Kind::kData, data));
-  }
-  Bytes received(std::uint32_t at) {
-    const Bytes& message = last(at);
-    return Bytes(message.begin() + 1, message.end());
-  }
-  std::uint8_t phase(std::uint32_t from) { return pair.side[from].channel().send_ring().phase(); }
-  ContextPair pair;
-
- private:
-  const Bytes& last(std::uint32_t at) { return pair.side[at].messages().back(); }
-  void put(std::uint32_t from, Bytes message) {
-    const iovec element{message.data(), message.size()};
-    std::size_t sent = 0;
-    for (unsigned tries = 0; sent < message.size(); ++tries) {
-      REQUIRE(tries < 100'000);
-      const iovec rest{static_cast<std::byte*>(element.iov_base) + sent, element.iov_len - sent};
-      sent += send(pair.side[from].channel(), std::span(&rest, 1)).bytes;
-      pair.rounds();
-    }
-    pair.settle();
-  }
-};
-
-TEST_CASE("eager and rendezvous work over small buffers, and over large ones", "[channel][pair][E13]") {
-  ChannelSettings off = settings(two_phases());
-  off.enlargement = false;
-  for (const bool large : {false, true}) {
-    Exchange exchange(large ? settings(two_phases()) : off);
-    INFO((large ? "large" : "small") << " buffers");
-    for (const std::size_t size : {1u, 100u, 487u, 488u, 5000u, 8000u, 100'000u}) {
-      const Bytes data = pattern(size, static_cast<std::uint32_t>(size));
-      exchange.eager(0, data);
-      CHECK(exchange.received(1) == data);
-      exchange.rendezvous(1, data);
-      CHECK(exchange.received(0) == data);
-    }
-    CHECK(exchange.phase(0) == (large ? 1 : 0));
-    CHECK(exchange.phase(1) == (large ? 1 : 0));
-  }
-}
-
-TEST_CASE("a rendezvous whose data is the first that does not fit grows the channel between response and data", "[channel][pair][E13]") {
-  Exchange exchange(settings(two_phases()));
-  exchange.rendezvous(0, pattern(300));
-  CHECK(exchange.phase(0) == 0);
-  exchange.rendezvous(0, pattern(6000));
-  CHECK(exchange.received(1) == pattern(6000));
-  CHECK(exchange.phase(0) == 1);
-  CHECK(exchange.phase(1) == 0);  // the response is small
 }
 
 }  // namespace

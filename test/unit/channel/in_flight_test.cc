@@ -38,7 +38,7 @@ TEST_CASE("a copied write counts as complete with the last one posted before it"
   CHECK(in_flight.copied(5));
 }
 
-TEST_CASE("it is full with as many writes as the port allows, wherever the oldest lies", "[in_flight]") {
+TEST_CASE("the queue is full with as many writes as the port allows, wherever the oldest lies", "[in_flight]") {
   InFlight in_flight;
   for (std::uint64_t shift = 0; shift < 2 * InFlight::kWritesMax; ++shift) {
     for (std::uint32_t n = 0; n < InFlight::kWritesMax; ++n) {
@@ -54,7 +54,7 @@ TEST_CASE("it is full with as many writes as the port allows, wherever the oldes
   }
 }
 
-TEST_CASE("cleared, it forgets what was in flight", "[in_flight]") {
+TEST_CASE("a cleared queue forgets what was in flight", "[in_flight]") {
   InFlight in_flight;
   in_flight.posted(3);
   in_flight.clear();
@@ -63,7 +63,7 @@ TEST_CASE("cleared, it forgets what was in flight", "[in_flight]") {
   CHECK(in_flight.completed() == 7);
 }
 
-TEST_CASE("more writes than there may be, or completions without one, are our own errors", "[in_flight]") {
+TEST_CASE("more writes than there may be, or a completion without a write, end the process", "[in_flight]") {
   InFlight in_flight;
   CHECK(aborts([&] { (void)in_flight.completed(); }));
   for (std::uint32_t n = 0; n < InFlight::kWritesMax; ++n) in_flight.posted(n);

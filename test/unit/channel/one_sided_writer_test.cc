@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writing into what the peer shares: the data is there before the message that was sent after it, the source is
-// given back once, and on a fabric that reorders that message is notified for, however small it is.
+// Writes into window memory of the peer: the data is there before the message that was sent after it, the source is
+// given back once, and on a fabric that reorders, that message is notified for, however small it is.
 #include <catch2/catch.hpp>
 
 #include "support/rendezvous_pair.h"
@@ -10,16 +10,18 @@ namespace {
 
 class WritePair : public RendezvousPair {
  public:
-  explicit WritePair(Arrival arrival = Arrival::kInOrder, std::size_t bytes = 1000) : RendezvousPair({arrival, arrival}), memory(bytes) {
-    REQUIRE(side[1].context.register_window(memory.data(), memory.size(), shared));
+  explicit WritePair(Arrival arrival = Arrival::kInOrder, std::size_t bytes = 1000)
+      : RendezvousPair({arrival, arrival}), memory(bytes) {
+    REQUIRE(side[1].context.register_window(memory.data(), memory.size(), window));
   }
-  ~WritePair() { side[1].context.deregister_window(shared.source); }
+  ~WritePair() { side[1].context.deregister_window(window.source); }
 
-  // Side 0 writes all of `source`; `&source` is the cookie.
+  // Lets side 0 write all of `source`, with `&source` as the cookie.
   Status write(const Bytes& source, std::size_t offset = 0) {
-    return side[0].channel().write({source.data(), const_cast<Bytes*>(&source), shared.address + offset, source.size(), shared.key});
+    void* cookie = const_cast<Bytes*>(&source);
+    return side[0].channel().write({source.data(), cookie, window.address + offset, source.size(), window.key});
   }
-  Sent send_after(std::size_t bytes) {
+  Sent send_fenced(std::size_t bytes) {
     Sent result{};
     result.status = side[0].channel().send_fenced(Vector({bytes}).all(), result.bytes);
     return result;
@@ -27,7 +29,7 @@ class WritePair : public RendezvousPair {
   [[nodiscard]] bool holds(const Bytes& source, std::size_t offset = 0) const {
     return std::ranges::equal(source, std::span(memory).subspan(offset, source.size()));
   }
-  // The uses of the writes of slots since the last call.
+  // Returns the uses of the writes of slots since the last call.
   std::vector<WriteUse> slots() {
     std::vector<WriteUse> uses;
     for (const FakePort::Write& one : side[0].port.writes)
@@ -37,7 +39,7 @@ class WritePair : public RendezvousPair {
   }
 
   Bytes memory;
-  Window shared;
+  Window window;
 };
 
 TEST_CASE("what is written is there before the message that was sent after it", "[write][pair][R4]") {
@@ -45,13 +47,13 @@ TEST_CASE("what is written is there before the message that was sent after it", 
     for (const std::size_t bytes : {1u, 1000u, 1u << 20, (6u << 20) + 5}) {
       WritePair pair(arrival, bytes + 10);
       const Bytes source = pattern(bytes, 7);
-      REQUIRE(pair.shared.writable);
+      REQUIRE(pair.window.writable);
       REQUIRE(pair.write(source, 10) == Status::kOk);
       CHECK(pair.side[0].upper.writes.empty());  // not from within the call
       pair.side[1].upper.fragments.clear();
       bool there = false;
       pair.side[1].upper.on_fragment = [&](const UpperLog::Fragment&) { there = pair.holds(source, 10); };
-      for (unsigned tries = 0; pair.send_after(24).bytes == 0; ++tries) {
+      for (unsigned tries = 0; pair.send_fenced(24).bytes == 0; ++tries) {
         REQUIRE(tries < 100);
         pair.rounds();
       }
@@ -67,7 +69,7 @@ TEST_CASE("what is written is there before the message that was sent after it", 
     }
 }
 
-TEST_CASE("a message after writes waits until they are posted", "[write][pair]") {
+TEST_CASE("a fenced message waits until the writes before it are posted", "[write][pair]") {
   WritePair pair;
   const Bytes source = pattern(500, 1);
   pair.side[0].port.rule = [](const FakePort::Write& write) {
@@ -76,23 +78,23 @@ TEST_CASE("a message after writes waits until they are posted", "[write][pair]")
   REQUIRE(pair.write(source) == Status::kOk);
   pair.rounds(3);
   pair.side[0].port.writes.clear();
-  CHECK(pair.send_after(24) == kNothingSent);
+  CHECK(pair.send_fenced(24) == kNothingSent);
   CHECK(pair.side[0].port.writes.empty());
   CHECK_FALSE(pair.side[0].context.idle());
   CHECK(pair.side[0].upper.writes.empty());
   pair.side[0].port.rule = nullptr;
   pair.rounds(2);
-  CHECK(pair.send_after(24) == Sent{Status::kOk, 24});
+  CHECK(pair.send_fenced(24) == Sent{Status::kOk, 24});
   pair.settle();
   CHECK(pair.holds(source));
 }
 
-TEST_CASE("a small message after writes is notified for, and the next is not", "[write][pair][mixed]") {
+TEST_CASE("a small fenced message is notified for, and the next is not", "[write][pair][mixed]") {
   WritePair pair(Arrival::kMixed);
   const Bytes source = pattern(500, 1);
   REQUIRE(pair.write(source) == Status::kOk);
   pair.slots();
-  REQUIRE(pair.send_after(24).bytes == 24);
+  REQUIRE(pair.send_fenced(24).bytes == 24);
   CHECK(pair.slots() == std::vector{WriteUse::kNotifiedSlots});
   pair.settle();
   pair.slots();
@@ -102,10 +104,10 @@ TEST_CASE("a small message after writes is notified for, and the next is not", "
   CHECK(pair.side[1].messages().size() == 3);
 }
 
-TEST_CASE("a message after writes that has to be posted later is notified for, too", "[write][pair][mixed]") {
+TEST_CASE("a fenced message that has to be posted later is notified for, too", "[write][pair][mixed]") {
   WritePair pair(Arrival::kMixed);
   pair.side[0].port.rule = [](const FakePort::Write&) { return std::optional(WriteResult::kAgain); };
-  REQUIRE(pair.send_after(24).bytes == 24);
+  REQUIRE(pair.send_fenced(24).bytes == 24);
   pair.slots();
   pair.side[0].port.rule = nullptr;
   pair.settle();
@@ -113,10 +115,10 @@ TEST_CASE("a message after writes that has to be posted later is notified for, t
   CHECK(pair.side[1].messages().size() == 2);
 }
 
-TEST_CASE("what is shared where nothing tells of a write is not to be written", "[write][pair]") {
+TEST_CASE("a window is not writable where its owner learns of no write", "[write][pair]") {
   WritePair pair(Arrival::kChecked);
-  CHECK_FALSE(pair.shared.writable);
-  CHECK(pair.shared.source != 0);
+  CHECK_FALSE(pair.window.writable);
+  CHECK(pair.window.source != 0);
 }
 
 TEST_CASE("a source that cannot be registered is not taken", "[write][pair]") {
@@ -129,7 +131,7 @@ TEST_CASE("a source that cannot be registered is not taken", "[write][pair]") {
   CHECK(pair.counters(0).writes == 0);
 }
 
-TEST_CASE("writes that wait go as the parts of fewer, and each is told of once", "[write][pair]") {
+TEST_CASE("writes that wait go as the parts of fewer, and each is reported once", "[write][pair]") {
   WritePair pair(Arrival::kInOrder, 10 * 500);
   pair.side[0].port.parts_max = 4;
   pair.side[0].port.completes = false;
@@ -138,7 +140,7 @@ TEST_CASE("writes that wait go as the parts of fewer, and each is told of once",
   for (std::size_t n = 0; n < 10; ++n) REQUIRE(pair.write(sources[n], n * 500) == Status::kOk);
   pair.rounds(2);
   REQUIRE(pair.side[0].port.posted() == kDataWritesMax);  // one by one, as nothing waited
-  CHECK(pair.send_after(24) == kNothingSent);
+  CHECK(pair.send_fenced(24) == kNothingSent);
   pair.side[0].port.complete(1);
   pair.rounds(2);
   CHECK(pair.side[0].upper.writes.size() == 1);
@@ -151,7 +153,7 @@ TEST_CASE("writes that wait go as the parts of fewer, and each is told of once",
   CHECK(pair.logged(0, "register") == pair.logged(0, "unregister"));
 }
 
-TEST_CASE("writes and responses of one channel complete each its own", "[write][pair]") {
+TEST_CASE("each completion of a channel counts for the write or the response that it belongs to", "[write][pair]") {
   WritePair pair;
   const Vector advertised({3000}, 1);
   Vector destination({3000}, 2);
@@ -173,7 +175,8 @@ TEST_CASE("writes and responses of one channel complete each its own", "[write][
   CHECK(pair.side[0].upper.releases.size() == 1);
 }
 
-TEST_CASE("no more is shared than the bound, and what is given back counts no longer", "[write][memory]") {
+TEST_CASE("no more window memory is registered than the bound, and what is given back counts no longer",
+          "[write][memory]") {
   ContextPair pair(settings(two_phases()));
   auto& context = pair.side[1].context;
   Bytes memory(100);
@@ -192,13 +195,13 @@ TEST_CASE("no more is shared than the bound, and what is given back counts no lo
   CHECK_FALSE(context.register_window(memory.data(), 1, none));
 }
 
-TEST_CASE("a write connects", "[write][connect]") {
+TEST_CASE("a write opens the connection", "[write][connect]") {
   ContextPair pair(settings(two_phases()));
   Bytes memory(100);
   const Bytes source = pattern(100, 1);
-  Window shared;
-  REQUIRE(pair.side[1].context.register_window(memory.data(), memory.size(), shared));
-  REQUIRE(pair.side[0].channel().write({source.data(), nullptr, shared.address, 100, shared.key}) == Status::kOk);
+  Window window;
+  REQUIRE(pair.side[1].context.register_window(memory.data(), memory.size(), window));
+  REQUIRE(pair.side[0].channel().write({source.data(), nullptr, window.address, 100, window.key}) == Status::kOk);
   pair.rounds(200);
   CHECK(pair.side[0].upper.writes.size() == 1);
   CHECK(memory == source);
@@ -225,7 +228,7 @@ TEST_CASE("a loss at any step gives every source back once", "[write][loss]") {
     CHECK(pair.side[0].upper.writes[1].status == (over ? Status::kOk : Status::kPeerFailed));
     CHECK(pair.logged(0, "register") == pair.logged(0, "unregister"));
     CHECK(pair.write(small) == Status::kPeerFailed);
-    CHECK(pair.send_after(8).status == Status::kPeerFailed);
+    CHECK(pair.send_fenced(8).status == Status::kPeerFailed);
   }
 }
 

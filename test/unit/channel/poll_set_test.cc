@@ -36,7 +36,7 @@ TEST_CASE("an entry sees the commit word it expects and no other", "[poll_set]")
   CHECK_FALSE(set[index].arrived());
 }
 
-TEST_CASE("the last entry moves into a gap, and its channel is told", "[poll_set]") {
+TEST_CASE("the last entry moves into a gap, and its channel learns its place", "[poll_set]") {
   PollSet<Member> set;
   Member members[4];
   for (Member& member : members) member.index = set.add(&member);

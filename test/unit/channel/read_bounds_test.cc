@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When a read's requests go, and how many are under way.
+// When a channel sends the requests of its reads, and how many are under way at once.
 #include <catch2/catch.hpp>
 
 #include "support/rendezvous_fixture.h"
@@ -46,7 +46,7 @@ TEST_CASE("eight requests of a channel are under way, the next wait until four h
   std::deque<ReadRequestParts> under_way;
   for (const ReadRequestParts& one : fixture.requests()) under_way.push_back(one);
   REQUIRE(under_way.size() == 8);
-  CHECK(fixture.logged("register") == 8);  // memory is pinned when its data is asked for
+  CHECK(fixture.logged("register") == 8);  // memory is registered when its data is asked for
   unsigned asked = 8;
   for (unsigned done = 1; done <= 20; ++done) {
     const std::size_t writes = fixture.port.writes.size();
@@ -72,7 +72,10 @@ TEST_CASE("64 requests of a context are under way, the next waits for an end of 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> under_way;  // rank and sequence
   const auto look = [&] {
     for (std::uint32_t rank = 1; rank <= 10; ++rank)
-      for (const ReadRequestParts& one : fixture.requests(rank)) under_way.emplace_back(rank, one.head.sequence), ++found;
+      for (const ReadRequestParts& one : fixture.requests(rank)) {
+        under_way.emplace_back(rank, one.head.sequence);
+        ++found;
+      }
   };
   for (std::uint32_t rank = 1; rank <= 10; ++rank) {
     fixture.connect(rank);
@@ -147,7 +150,7 @@ TEST_CASE("a read ordered before the connection goes when it is there", "[read][
   CHECK(fixture.requests().size() == 1);
 }
 
-TEST_CASE("an response in fragments to a read that asked for writes lands all the same", "[read]") {
+TEST_CASE("a response in fragments to a read that asked for writes lands all the same", "[read]") {
   RendezvousFixture fixture;
   fixture.connect();
   Vector destination({300, 400}, 1);
@@ -169,9 +172,9 @@ TEST_CASE("no more than four data writes of a channel are posted at once", "[rea
   fixture.connect();
   fixture.port.completes = false;
   const Vector source({1000, 1000, 1000, 1000, 1000, 1000, 1000}, 4);
-  const std::uint32_t name = fixture.advertise(source);
+  const std::uint32_t handle = fixture.advertise(source);
   FakeFabric::Memory& room = fixture.room(7000);
-  fixture.ask({{0, name, 7000}}, {{room.address, room.key, 7000}}, 9, kReadLast);
+  fixture.ask({{0, handle, 7000}}, {{room.address, room.key, 7000}}, 9, kReadLast);
   fixture.rounds(4);
   CHECK(fixture.port.posted() == 4);
   CHECK(fixture.upper.releases.empty());
@@ -188,14 +191,14 @@ TEST_CASE("no more than four data writes of a channel are posted at once", "[rea
   CHECK(std::memcmp(room.data(), source.bytes().data(), 7000) == 0);
 }
 
-TEST_CASE("an response of megabytes goes in equal writes", "[read][R3]") {
+TEST_CASE("a response of megabytes goes in equal writes", "[read][R3]") {
   RendezvousFixture fixture;
   fixture.connect();
   constexpr std::uint32_t kBytes = 4u << 20;
   const Vector source({kBytes}, 4);
-  const std::uint32_t name = fixture.advertise(source);
+  const std::uint32_t handle = fixture.advertise(source);
   FakeFabric::Memory& room = fixture.room(kBytes);
-  fixture.ask({{0, name, kBytes}}, {{room.address, room.key, kBytes}}, 9, kReadLast);
+  fixture.ask({{0, handle, kBytes}}, {{room.address, room.key, kBytes}}, 9, kReadLast);
   fixture.rounds(8);
   std::vector<std::size_t> sizes;
   for (const FakePort::Write& one : fixture.port.writes)
@@ -204,8 +207,10 @@ TEST_CASE("an response of megabytes goes in equal writes", "[read][R3]") {
   CHECK(std::memcmp(room.data(), source.bytes().data(), kBytes) == 0);
 }
 
-// The segments lie over each other, so that a gigabyte of them is not a gigabyte of memory; too many to be registered.
-TEST_CASE("a read of more than 1 GiB through the ring goes as several requests, one after the other", "[read][R2][R4]") {
+// The segments lie over each other, so that a gigabyte of them is not a gigabyte of memory, and are too many to be
+// registered.
+TEST_CASE("a read of more than 1 GiB through the ring goes as several requests, one after the other",
+          "[read][R2][R4]") {
   constexpr std::uint32_t kFragment = 4u << 20;
   constexpr std::uint64_t kBytes = std::uint64_t{kReadSegmentBytesMax} + 2 * kFragment - 5;
   RendezvousFixture fixture(settings(phases({{4u << 20, 2}})));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A peer that asks for what it may not have, or responses what was not asked: its channel ends, and nothing else.
+// A peer asks for what it may not have, or responds to what was not asked: its channel ends, and nothing else.
 #include <catch2/catch.hpp>
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Hostile : RendezvousFixture {
     other = advertise(source, 2);
     to = {memory.address, memory.key, 100};
   }
-  // Of what is wrong nothing may be written; the second peer still reads, and is read.
+  // Nothing may be written for a wrong request; the second peer still reads, and is read.
   void check_asking() {
     rounds(3);
     check_protocol_error("asked to read what it may not");
@@ -51,11 +51,19 @@ struct Hostile : RendezvousFixture {
     CHECK(wanted.bytes() == pattern(50, 2));
     CHECK(upper.failures.size() == 1);
   }
-  // One read of 100 bytes of the first peer, on its way.
+  // Begins a read of 100 bytes of the first peer, and returns its sequence.
   std::uint32_t begin_read() {
     read(destination, 8, true, 1);
     rounds(2);
     const auto asked = requests(1);
+    REQUIRE(asked.size() == 1);
+    return asked[0].head.sequence;
+  }
+  // Begins a read of all of `theirs` of the second peer, and returns its sequence.
+  std::uint32_t begin_read_of_second(Vector& theirs) {
+    read(theirs, 4, true, 2);
+    rounds(2);
+    const auto asked = requests(2);
     REQUIRE(asked.size() == 1);
     return asked[0].head.sequence;
   }
@@ -72,50 +80,31 @@ struct Hostile : RendezvousFixture {
   ReadDestination to{};
 };
 
+struct WrongRequest {
+  const char* name;
+  std::function<void(Hostile&)> ask;
+};
+
 TEST_CASE("a request for what is not advertised to its peer ends the channel", "[read][hostile]") {
-  Hostile test;
-  SECTION("an unknown name") {
-    test.ask({{0, test.mine + 17, 100}}, {test.to});
-    test.check_asking();
-  }
-  SECTION("a name of another count") {
-    test.ask({{0, test.mine + (1u << 20), 100}}, {test.to});
-    test.check_asking();
-  }
-  SECTION("another peer's name") {
-    test.ask({{0, test.other, 100}}, {test.to});
-    test.check_asking();
-  }
-  SECTION("another peer's name behind an own one") {
-    test.ask({{0, test.mine, 50}, {0, test.other, 50}}, {test.to});
-    test.check_asking();
-  }
-  SECTION("another peer's name to be released") {
-    test.ask({{0, test.other, 0}}, {}, 0, kReadLast);
-    test.check_asking();
-  }
-  SECTION("one byte too many") {
-    test.ask({{901, test.mine, 100}}, {test.to});
-    test.check_asking();
-  }
-  SECTION("behind the end") {
-    test.ask({{1001, test.mine, 100}}, {test.to});
-    test.check_asking();
-  }
-  SECTION("an offset that comes round") {
-    test.ask({{~std::uint64_t{0} - 49, test.mine, 100}}, {test.to});
-    test.check_asking();
-  }
-  SECTION("a part too many, in fragments") {
-    test.ask({{950, test.mine, 51}}, {}, 5, kReadThroughRing);
-    test.check_asking();
-  }
-  SECTION("what is no request") {
-    test.ask({{0, test.mine, 100}}, {});
-    test.check_asking();
-  }
-  SECTION("an empty slot") {
-    test.peer().write_slot(SlotKind::kReadRequest, {}, 0);
+  using H = Hostile;
+  const std::vector<WrongRequest> cases{
+      {"an unknown handle", [](H& test) { test.ask({{0, test.mine + 17, 100}}, {test.to}); }},
+      {"a handle of another count", [](H& test) { test.ask({{0, test.mine + (1u << 20), 100}}, {test.to}); }},
+      {"another peer's handle", [](H& test) { test.ask({{0, test.other, 100}}, {test.to}); }},
+      {"another peer's handle behind an own one",
+       [](H& test) { test.ask({{0, test.mine, 50}, {0, test.other, 50}}, {test.to}); }},
+      {"another peer's handle to be released", [](H& test) { test.ask({{0, test.other, 0}}, {}, 0, kReadLast); }},
+      {"one byte too many", [](H& test) { test.ask({{901, test.mine, 100}}, {test.to}); }},
+      {"behind the end", [](H& test) { test.ask({{1001, test.mine, 100}}, {test.to}); }},
+      {"an offset that comes round", [](H& test) { test.ask({{~std::uint64_t{0} - 49, test.mine, 100}}, {test.to}); }},
+      {"a byte too many, in fragments", [](H& test) { test.ask({{950, test.mine, 51}}, {}, 5, kReadThroughRing); }},
+      {"what is no request", [](H& test) { test.ask({{0, test.mine, 100}}, {}); }},
+      {"an empty slot", [](H& test) { test.peer().write_slot(SlotKind::kReadRequest, {}, 0); }},
+  };
+  for (const WrongRequest& one : cases) {
+    INFO(one.name);
+    Hostile test;
+    one.ask(test);
     test.check_asking();
   }
 }
@@ -151,23 +140,45 @@ TEST_CASE("a ninth request ends the channel, eight do not", "[read][hostile]") {
   test.check_asking();
 }
 
+// What the first peer does wrong while a read of it is under way.
+struct WrongResponse {
+  const char* name;
+  std::function<void(Hostile&, std::uint32_t sequence)> respond;
+  bool through_ring = false;
+};
+
+void check_wrong_responses(const std::vector<WrongResponse>& cases) {
+  for (const WrongResponse& one : cases) {
+    INFO(one.name);
+    Hostile test;
+    if (one.through_ring) test.port.refuses_user_memory = [](MemoryUse, std::size_t) { return true; };
+    const std::uint32_t sequence = test.begin_read();
+    test.port.refuses_user_memory = nullptr;
+    one.respond(test, sequence);
+    test.check_responding();
+    test.check_read_failed();
+  }
+}
+
+const std::vector<WrongResponse> kWrongEnds{
+    {"another sequence", [](Hostile& test, std::uint32_t sequence) { test.end_read(sequence + 1); }},
+    {"another count of the same place",
+     [](Hostile& test, std::uint32_t sequence) { test.end_read(sequence + kReadsPerPortMax); }},
+    {"an end after some fragments",
+     [](Hostile& test, std::uint32_t sequence) {
+       test.fragment(sequence, pattern(50), false);
+       test.rounds();
+       test.end_read(sequence);
+     }},
+    {"an end of a read in fragments", [](Hostile& test, std::uint32_t sequence) { test.end_read(sequence); }, true},
+};
+
 TEST_CASE("the end of a read that was not asked for ends the channel", "[read][hostile]") {
   Hostile test;
+  SECTION("one is under way") { check_wrong_responses(kWrongEnds); }
   SECTION("none is under way") {
     test.end_read(64);
     test.check_responding();
-  }
-  SECTION("another sequence") {
-    const std::uint32_t sequence = test.begin_read();
-    test.end_read(sequence + 1);
-    test.check_responding();
-    test.check_read_failed();
-  }
-  SECTION("another count of the same place") {
-    const std::uint32_t sequence = test.begin_read();
-    test.end_read(sequence + kReadsPerPortMax);
-    test.check_responding();
-    test.check_read_failed();
   }
   SECTION("a second end") {
     const std::uint32_t sequence = test.begin_read();
@@ -180,122 +191,76 @@ TEST_CASE("the end of a read that was not asked for ends the channel", "[read][h
   }
   SECTION("a read of another peer") {
     Vector theirs({30}, 6);
-    test.read(theirs, 4, true, 2);
-    test.rounds(2);
-    const auto asked = test.requests(2);
-    REQUIRE(asked.size() == 1);
-    test.end_read(asked[0].head.sequence, 1);
+    const std::uint32_t sequence = test.begin_read_of_second(theirs);
+    test.end_read(sequence, 1);
     test.rounds(2);
     CHECK(test.upper.reads.empty());
     test.check_protocol_error("answered a read request");
-    test.end_read(asked[0].head.sequence, 2);
+    test.end_read(sequence, 2);
     test.rounds(2);
     REQUIRE(test.upper.reads.size() == 1);
     CHECK(test.upper.reads[0].status == Status::kOk);
   }
-  SECTION("an end after some fragments") {
-    const std::uint32_t sequence = test.begin_read();
-    test.fragment(sequence, pattern(50), false);
-    test.rounds();
-    test.end_read(sequence);
-    test.check_responding();
-    test.check_read_failed();
-  }
-  SECTION("an end of a read in fragments") {
-    test.port.refuses_user_memory = [](MemoryUse, std::size_t) { return true; };
-    const std::uint32_t sequence = test.begin_read();
-    test.port.refuses_user_memory = nullptr;
-    test.end_read(sequence);
-    test.check_responding();
-    test.check_read_failed();
-  }
 }
+
+// Returns the first bytes of data that is the same in all cases.
+Bytes first(std::size_t bytes) {
+  Bytes data = pattern(400);
+  data.resize(bytes);
+  return data;
+}
+
+const std::vector<WrongResponse> kWrongFragments{
+    {"another sequence", [](Hostile& test, std::uint32_t s) { test.fragment(s + kReadsPerPortMax, first(100), true); }},
+    {"too long", [](Hostile& test, std::uint32_t s) { test.fragment(s, first(101), true); }},
+    {"too long, and not the last", [](Hostile& test, std::uint32_t s) { test.fragment(s, first(101), false); }},
+    {"all, and not the last", [](Hostile& test, std::uint32_t s) { test.fragment(s, first(100), false); }},
+    {"not all, and the last", [](Hostile& test, std::uint32_t s) { test.fragment(s, first(99), true); }},
+    {"too long as the second",
+     [](Hostile& test, std::uint32_t s) {
+       test.fragment(s, first(60), false);
+       test.fragment(s, first(41), true);
+     }},
+    {"without data", [](Hostile& test, std::uint32_t s) { test.fragment(s, {}, false); }},
+    {"with something where nothing belongs",
+     [](Hostile& test, std::uint32_t s) { test.fragment(s, first(100), true, 1); }},
+    {"without a head",
+     [](Hostile& test, std::uint32_t) { test.peer().write_slot(SlotKind::kReadFragment, first(4), kMarkLast); }},
+};
 
 TEST_CASE("a fragment that was not asked for ends the channel", "[read][hostile]") {
   Hostile test;
-  const Bytes data = pattern(400);
-  const auto first = [&](std::size_t bytes) { return std::span(data).first(bytes); };
+  SECTION("one is under way") { check_wrong_responses(kWrongFragments); }
   SECTION("none is under way") {
     test.fragment(64, first(10), true);
     test.check_responding();
   }
-  SECTION("of a read that is under way") {
+  SECTION("one more") {
     const std::uint32_t sequence = test.begin_read();
-    SECTION("another sequence") {
-      test.fragment(sequence + kReadsPerPortMax, first(100), true);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("too long") {
-      test.fragment(sequence, first(101), true);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("too long, and not the last") {
-      test.fragment(sequence, first(101), false);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("all, and not the last") {
-      test.fragment(sequence, first(100), false);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("not all, and the last") {
-      test.fragment(sequence, first(99), true);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("too long as the second") {
-      test.fragment(sequence, first(60), false);
-      test.fragment(sequence, first(41), true);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("one more") {
-      test.fragment(sequence, first(100), true);
-      test.rounds();
-      REQUIRE(test.upper.reads.size() == 1);
-      test.upper.reads.clear();
-      test.fragment(sequence, first(1), true);
-      test.check_responding();
-    }
-    SECTION("without data") {
-      test.fragment(sequence, {}, false);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("with something where nothing belongs") {
-      test.fragment(sequence, first(100), true, 1);
-      test.check_responding();
-      test.check_read_failed();
-    }
-    SECTION("without a head") {
-      test.peer().write_slot(SlotKind::kReadFragment, first(4), kMarkLast);
-      test.check_responding();
-      test.check_read_failed();
-    }
+    test.fragment(sequence, first(100), true);
+    test.rounds();
+    REQUIRE(test.upper.reads.size() == 1);
+    test.upper.reads.clear();
+    test.fragment(sequence, first(1), true);
+    test.check_responding();
   }
 }
 
 TEST_CASE("fragments of another peer's read end the channel of who sent them", "[read][hostile]") {
   Hostile test;
   Vector theirs({30}, 6);
-  test.read(theirs, 4, true, 2);
-  test.rounds(2);
-  const auto asked = test.requests(2);
-  REQUIRE(asked.size() == 1);
+  const std::uint32_t sequence = test.begin_read_of_second(theirs);
   const Bytes before = theirs.bytes();
-  test.fragment(asked[0].head.sequence, pattern(30, 1), true, 0, 1);
+  test.fragment(sequence, pattern(30, 1), true, 0, 1);
   test.rounds(3);
   test.check_protocol_error("answered a read request");
   CHECK(theirs.bytes() == before);
-  test.fragment(asked[0].head.sequence, pattern(30, 2), true, 0, 2);
+  test.fragment(sequence, pattern(30, 2), true, 0, 2);
   test.rounds(3);
   CHECK(theirs.bytes() == pattern(30, 2));
 }
 
-// tcp tells no link with immediate data.
+// tcp reports no link with immediate data.
 TEST_CASE("an end that comes on nobody's link is taken for the read of that sequence, or for none", "[read]") {
   Hostile test;
   test.port.names_ends = false;

@@ -15,7 +15,7 @@ PhaseTable one_phase() { return phases({{1024, 16}}); }
 struct Joined : RendezvousFixture {
   Joined() : RendezvousFixture(settings(one_phase())) { connect(); }
 
-  // Orders reads of these lengths, each of a name of its own.
+  // Orders reads of these lengths, each from a source of its own.
   void order(const std::vector<std::size_t>& lengths, bool last = true) {
     for (const std::size_t bytes : lengths) {
       const auto n = static_cast<std::uint32_t>(destinations.size());
@@ -23,7 +23,7 @@ struct Joined : RendezvousFixture {
       read(*destinations.back(), 1 + n, last);
     }
   }
-  // How many reads each request asks for.
+  // Returns how many reads each request asks for.
   static std::vector<std::size_t> counts(const std::vector<ReadRequestParts>& requests) {
     std::vector<std::size_t> found;
     for (const ReadRequestParts& one : requests) found.push_back(one.sources.size());
@@ -96,7 +96,7 @@ TEST_CASE("a read is not asked for together with what is released otherwise", "[
   CHECK(requests[2].head.sequence == 0);
 }
 
-TEST_CASE("a read whose memory has to wait is not waited for by those before it", "[read]") {
+TEST_CASE("reads do not wait for a later one whose memory has to wait", "[read]") {
   Joined test;
   test.port.refuses_user_memory = [&](MemoryUse, std::size_t) {  // more than two at once
     return test.logged("register") - test.logged("unregister") == 2;
@@ -159,9 +159,10 @@ TEST_CASE("reads that were asked for together are lost one by one", "[read][loss
 
 // ---- the responding side, over a port that holds parts
 
-// Side 1 reads so many sources of side 0, whose port holds up to four parts.
+// Side 1 reads `count` sources of side 0, whose port holds up to four parts.
 struct Parts : RendezvousPair {
-  explicit Parts(std::size_t count, std::size_t bytes) : RendezvousPair({Arrival::kInOrder, Arrival::kInOrder}, one_phase()) {
+  explicit Parts(std::size_t count, std::size_t bytes)
+      : RendezvousPair({Arrival::kInOrder, Arrival::kInOrder}, one_phase()) {
     side[0].port.parts_max = 4;
     for (std::uint32_t n = 0; n < count; ++n) {
       from.push_back(std::make_unique<Vector>(std::vector<std::size_t>{bytes}, n));
@@ -183,7 +184,8 @@ struct Parts : RendezvousPair {
   std::vector<std::unique_ptr<Vector>> from, to;
 };
 
-TEST_CASE("the data of several reads goes as parts, and sources are given back when all is written", "[read][pair][R3]") {
+TEST_CASE("the data of several reads goes as parts, and sources are given back when all is written",
+          "[read][pair][R3]") {
   Parts test(6, 10'000);
   test.side[0].port.completes = false;
   test.rounds(5);
@@ -202,18 +204,37 @@ TEST_CASE("the data of several reads goes as parts, and sources are given back w
   test.check();
 }
 
-TEST_CASE("sources that cannot all be registered at once do not wait for each other", "[read][pair][loss]") {
-  constexpr std::size_t kAtOnce = 2;
-  const auto limited = [](FakePort& port, const std::function<std::ptrdiff_t()>& registered) {
-    port.refuses_user_memory = [=](MemoryUse use, std::size_t) {
-      return use == MemoryUse::kSource && registered() >= static_cast<std::ptrdiff_t>(kAtOnce);
+// As many sources as limit_sources() lets be registered at once.
+constexpr std::ptrdiff_t kSourcesAtOnce = 2;
+
+void limit_sources(FakePort& port) {
+  port.refuses_user_memory = [&port](MemoryUse use, std::size_t) {
+    const auto logged = [&port](const char* word) {
+      return std::ranges::count_if(port.log, [=](const std::string& line) { return line.starts_with(word); });
     };
+    return use == MemoryUse::kSource && logged("register") - logged("unregister") >= kSourcesAtOnce;
   };
+}
+
+// Two peers read two sources each, which are registrations of their own, in one request.
+void ask_for_two_each(RendezvousFixture& test, const Vector& source, FakeFabric::Memory& room) {
+  std::size_t advertised = 0;
+  for (const std::uint32_t peer : {1u, 2u}) {
+    test.connect(peer);
+    std::uint32_t one = 0, two = 0;
+    for (std::uint32_t* handle : {&one, &two}) {
+      const iovec part{const_cast<std::byte*>(source.bytes().data()) + 1000 * advertised++, 1000};
+      REQUIRE(test.channel(peer).advertise(std::span(&part, 1), nullptr, *handle) == Status::kOk);
+    }
+    const ReadDestination to{room.address + 2000 * (peer - 1), room.key, 2000};
+    test.ask({{0, one, 1000}, {0, two, 1000}}, {to}, 5, kReadLast, peer);
+  }
+}
+
+TEST_CASE("sources that cannot all be registered at once do not wait for each other", "[read][pair][loss]") {
   SECTION("of one response: it goes in fragments") {
     Parts test(6, 10'000);
-    limited(test.side[0].port, [&] {
-      return static_cast<std::ptrdiff_t>(test.logged(0, "register")) - static_cast<std::ptrdiff_t>(test.logged(0, "unregister"));
-    });
+    limit_sources(test.side[0].port);
     test.check();
     CHECK(test.counters(1).fragment_bytes == 60'000);
     CHECK(test.counters(0).refused == 1);
@@ -221,21 +242,10 @@ TEST_CASE("sources that cannot all be registered at once do not wait for each ot
   SECTION("of responses to two peers: one of them waits") {
     RendezvousFixture test(settings(one_phase()), 3);
     test.port.completes = false;
-    limited(test.port, [&] {
-      return static_cast<std::ptrdiff_t>(test.logged("register")) - static_cast<std::ptrdiff_t>(test.logged("unregister"));
-    });
+    limit_sources(test.port);
     FakeFabric::Memory& room = test.room(4000);
-    std::size_t advertised = 0;
     const Vector source({4000}, 3);
-    for (const std::uint32_t peer : {1u, 2u}) {
-      test.connect(peer);
-      std::uint32_t one = 0, two = 0;
-      for (std::uint32_t* name : {&one, &two}) {  // each is a registration of its own
-        const iovec part{const_cast<std::byte*>(source.bytes().data()) + 1000 * advertised++, 1000};
-        REQUIRE(test.channel(peer).advertise(std::span(&part, 1), nullptr, *name) == Status::kOk);
-      }
-      test.ask({{0, one, 1000}, {0, two, 1000}}, {{room.address + 2000 * (peer - 1), room.key, 2000}}, 5, kReadLast, peer);
-    }
+    ask_for_two_each(test, source, room);
     for (unsigned tries = 0; test.upper.releases.size() < 4; ++tries) {
       REQUIRE(tries < 100);
       test.port.complete(1);

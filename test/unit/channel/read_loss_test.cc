@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A connection that is lost while there are reads: everything is told once, and no memory of the user is
+// A connection that is lost while there are reads: every end is reported once, and no memory of the user is
 // unregistered while the link is open.
 #include <catch2/catch.hpp>
 
@@ -11,7 +11,7 @@
 namespace bufenlarge::test {
 namespace {
 
-// Each cookie once, with any status.
+// Checks that each cookie came once, with any status.
 void check_once(const std::vector<UpperLog::End>& ends, std::size_t count) {
   std::map<void*, unsigned> times;
   for (const UpperLog::End& end : ends) ++times[end.cookie];
@@ -19,8 +19,8 @@ void check_once(const std::vector<UpperLog::End>& ends, std::size_t count) {
   CHECK(ends.size() == count);
 }
 
-// Reads in both directions, by writes and in fragments, with completions that come one at a time; lost after
-// `steps` rounds, by one side's port; the ports see to it that no memory goes before its link. False when all
+// Reads in both directions, by writes and in fragments, with completions that come one at a time, and loses the link
+// after `steps` rounds by one side's port. The ports check that no memory goes before its link. Returns false when all
 // was over before.
 bool lose_after(unsigned steps, std::uint32_t who, bool withheld) {
   RendezvousPair pair({Arrival::kInOrder, Arrival::kInOrder}, smallest_phases());
@@ -39,8 +39,8 @@ bool lose_after(unsigned steps, std::uint32_t who, bool withheld) {
     for (auto& side : pair.side) side.port.complete(1);
     pair.rounds();
   }
-  const bool over = pair.side[0].upper.reads.size() + pair.side[1].upper.reads.size() == 3 && pair.side[0].context.idle() &&
-                    pair.side[1].context.idle();
+  const bool over = pair.side[0].upper.reads.size() + pair.side[1].upper.reads.size() == 3 &&
+                    pair.side[0].context.idle() && pair.side[1].context.idle();
   auto& links = pair.side[who].port.opened.empty() ? pair.side[who].port.accepted : pair.side[who].port.opened;
   pair.side[who].port.lost(links.back(), "the link broke");
   pair.rounds(2 * FakeContext::kEventRounds + 8);
@@ -55,15 +55,15 @@ bool lose_after(unsigned steps, std::uint32_t who, bool withheld) {
     CHECK(pair.logged(side, "unregister") == pair.logged(side, "register"));
     CHECK(pair.side[side].context.core().sources.size() == 0);
     CHECK(pair.side[side].channel().read({late.all(), &late, 0, 10, 5, true}) == Status::kPeerFailed);
-    std::uint32_t name = 0;
-    CHECK(pair.side[side].channel().advertise(one.all(), nullptr, name) == Status::kPeerFailed);
+    std::uint32_t handle = 0;
+    CHECK(pair.side[side].channel().advertise(one.all(), nullptr, handle) == Status::kPeerFailed);
   }
   pair.rounds(8);
   check_once(pair.side[1].upper.reads, 2);
   return !over;
 }
 
-TEST_CASE("a loss at any step tells every read and every source once", "[read][pair][loss]") {
+TEST_CASE("a loss at any step ends every read and every source once", "[read][pair][loss]") {
   for (const bool withheld : {false, true})
     for (const std::uint32_t who : {0u, 1u}) {
       unsigned steps = 0;
@@ -99,7 +99,7 @@ TEST_CASE("after a loss no late event of the link reaches a read", "[read][loss]
   CHECK(fixture.upper.reads[1].status == Status::kOk);
 }
 
-TEST_CASE("an end that was told before the loss counts", "[read][loss]") {
+TEST_CASE("an end that came before the loss counts", "[read][loss]") {
   RendezvousFixture fixture;
   fixture.connect();
   Vector destination({100}, 1);
@@ -123,13 +123,13 @@ TEST_CASE("a write of data that fails loses the connection", "[read][loss]") {
   RendezvousFixture fixture;
   fixture.connect();
   const Vector source({1000}, 1);
-  const std::uint32_t name = fixture.advertise(source);
+  const std::uint32_t handle = fixture.advertise(source);
   FakeFabric::Memory& room = fixture.room(1000);
   fixture.port.rule = [](const FakePort::Write& write) -> std::optional<WriteResult> {
     if (is_data(write.use)) return WriteResult::kFailed;
     return std::nullopt;
   };
-  fixture.ask({{0, name, 1000}}, {{room.address, room.key, 1000}});
+  fixture.ask({{0, handle, 1000}}, {{room.address, room.key, 1000}});
   fixture.rounds(8);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
@@ -154,23 +154,23 @@ TEST_CASE("a channel that could never be connected ends its reads and sources", 
   CHECK(fixture.logged("register") == fixture.logged("unregister"));
 }
 
-TEST_CASE("what is shared is given back although a peer was lost in the middle of it", "[read][loss][R4]") {
-  for (const bool unshared_before : {false, true}) {
+TEST_CASE("a window is given back although a peer was lost in the middle of a read", "[read][loss][R4]") {
+  for (const bool deregistered_before : {false, true}) {
     RendezvousPair pair;
     pair.side[0].port.completes = false;  // the writes stay posted
     Bytes memory = pattern(6u << 20, 3);  // more than are posted at once
-    Window shared;
-    REQUIRE(pair.side[0].context.register_window(memory.data(), memory.size(), shared));
-    const std::uint32_t name = shared.source;
+    Window window;
+    REQUIRE(pair.side[0].context.register_window(memory.data(), memory.size(), window));
+    const std::uint32_t handle = window.source;
     Vector destination({memory.size()}, 1);
-    pair.read(1, name, 0, destination, false);
+    pair.read(1, handle, 0, destination, false);
     pair.rounds(5);
     REQUIRE(pair.side[0].port.posted() == kDataWritesMax);
-    if (unshared_before) pair.side[0].context.deregister_window(name);
+    if (deregistered_before) pair.side[0].context.deregister_window(handle);
     CHECK(pair.logged(0, "unregister") == 0);
     pair.side[0].channel().fail(Status::kPeerFailed, "gone");
     pair.rounds(3);
-    if (!unshared_before) pair.side[0].context.deregister_window(name);
+    if (!deregistered_before) pair.side[0].context.deregister_window(handle);
     CHECK(pair.logged(0, "unregister") == 1);
     CHECK(pair.side[0].context.core().sources.size() == 0);
     CHECK(pair.side[0].upper.releases.empty());
@@ -187,10 +187,10 @@ TEST_CASE("a context that is closed gives back what it registered, and calls nob
   {
     FakeContext context(port, settings(two_phases()), 0, 2, kJobKey, upper.layer());
     context.set_addresses(fake_addresses(2));
-    std::uint32_t name = 0;
-    Window shared;
-    REQUIRE(context.channel(1)->advertise(source.all(), nullptr, name) == Status::kOk);
-    REQUIRE(context.register_window(room.data(), room.size(), shared));
+    std::uint32_t handle = 0;
+    Window window;
+    REQUIRE(context.channel(1)->advertise(source.all(), nullptr, handle) == Status::kOk);
+    REQUIRE(context.register_window(room.data(), room.size(), window));
     REQUIRE(context.channel(1)->read({destination.all(), nullptr, 0, 100, 7, true}) == Status::kOk);
   }
   CHECK(upper.releases.empty());

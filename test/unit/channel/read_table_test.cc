@@ -31,7 +31,7 @@ TEST_CASE("a read is found by its sequence while it is under way, and by no othe
   CHECK(table.find(b) != nullptr);
 }
 
-TEST_CASE("so many reads are under way as receives are posted for them, no more", "[read_table][R3]") {
+TEST_CASE("no more reads are under way than receives are posted for them", "[read_table][R3]") {
   Table table;
   Owner owner;
   std::set<std::uint32_t> sequences;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two channels that read each other's memory over ports that do as they are told.
+// Two channels that read each other's memory over ports that the test controls.
 #include <catch2/catch.hpp>
 
 #include <random>
@@ -43,17 +43,17 @@ TEST_CASE("what one side advertises the other reads, whatever the segments", "[r
 TEST_CASE("a part of what is advertised is read, from anywhere", "[read][pair][R2]") {
   RendezvousPair pair;
   const Vector source({1000, 500, 700}, 3);
-  const std::uint32_t name = pair.advertise(0, source, &source);
+  const std::uint32_t handle = pair.advertise(0, source, &source);
   for (const std::size_t offset : {0u, 1u, 999u, 1000u, 1400u, 2199u})
     for (const std::size_t bytes : {1u, 2u, 501u, 2200u}) {
       if (offset + bytes > 2200) continue;
       Vector destination({bytes}, 77);
-      pair.read(1, name, offset, destination, false);
+      pair.read(1, handle, offset, destination, false);
       pair.settle_reads();
       CHECK(std::memcmp(destination.bytes().data(), source.bytes().data() + offset, bytes) == 0);
     }
   CHECK(pair.side[0].upper.releases.empty());
-  pair.release(1, name);
+  pair.release(1, handle);
   pair.settle_reads();
   REQUIRE(pair.side[0].upper.releases.size() == 1);
   CHECK(pair.side[0].upper.releases[0].cookie == &source);
@@ -66,11 +66,11 @@ TEST_CASE("a release that follows reads comes after their data", "[read][pair][R
     RendezvousPair pair;
     pair.side[0].port.completes = false;
     const Vector source({200'000}, 3);
-    const std::uint32_t name = pair.advertise(0, source, nullptr);
+    const std::uint32_t handle = pair.advertise(0, source, nullptr);
     Vector first({100'000}, 1), second({100'000}, 2);
-    pair.read(1, name, 0, first, false);
-    pair.read(1, name, 100'000, second, by_flag);
-    if (!by_flag) pair.release(1, name);
+    pair.read(1, handle, 0, first, false);
+    pair.read(1, handle, 100'000, second, by_flag);
+    if (!by_flag) pair.release(1, handle);
     pair.rounds(20);
     CHECK(pair.side[1].upper.reads.size() == 2);
     CHECK(pair.side[0].upper.releases.empty());  // a posted write still reads the memory
@@ -115,10 +115,10 @@ TEST_CASE("what cannot be registered goes through the ring", "[read][pair]") {
 TEST_CASE("a read without a destination is handed up in order", "[read][pair]") {
   RendezvousPair pair;
   const Vector source({30'000, 7, 40'000}, 5);
-  const std::uint32_t name = pair.advertise(0, source, nullptr);
+  const std::uint32_t handle = pair.advertise(0, source, nullptr);
   int first = 0, second = 0;
-  REQUIRE(pair.side[1].channel().read({{}, &first, 5, 60'000, name, false}) == Status::kOk);
-  REQUIRE(pair.side[1].channel().read({{}, &second, 60'005, 10'002, name, true}) == Status::kOk);
+  REQUIRE(pair.side[1].channel().read({{}, &first, 5, 60'000, handle, false}) == Status::kOk);
+  REQUIRE(pair.side[1].channel().read({{}, &second, 60'005, 10'002, handle, true}) == Status::kOk);
   pair.settle_reads();
   const Bytes& all = source.bytes();
   CHECK(pair.side[1].upper.handed_up[&first] == Bytes(all.begin() + 5, all.begin() + 60'005));
@@ -161,7 +161,7 @@ TEST_CASE("a write that is refused for now is tried again, whichever it is", "[r
   }
 }
 
-TEST_CASE("a read that is ordered while an source is released goes, too", "[read][pair][R1]") {
+TEST_CASE("a read that is ordered while a source is released goes, too", "[read][pair][R1]") {
   RendezvousPair pair;
   const Vector given({20}, 1), wanted({20}, 2);
   Vector to_given({20}, 3), to_wanted({20}, 4);

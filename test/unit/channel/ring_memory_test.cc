@@ -25,7 +25,7 @@ TEST_CASE("slots lie one after the other, a stride apart, inside of the region",
   CHECK(ring.slot(4) + ring.stride() <= ring.region().data() + ring.registered_bytes());
 }
 
-TEST_CASE("a ring without memory is none", "[ring_memory]") {
+TEST_CASE("a ring without memory is empty", "[ring_memory]") {
   CHECK_FALSE(Ring());
   CHECK(Ring().registered_bytes() == 0);
 }

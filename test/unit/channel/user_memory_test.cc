@@ -23,10 +23,10 @@ struct Fixture {
   }
   std::vector<std::string> registered(Memory& memory) {
     (void)port.news();
-    REQUIRE(memory.register_all(port, MemoryUse::kDestination, pinned) == RegisterResult::kDone);
+    REQUIRE(memory.register_all(port, MemoryUse::kDestination, registrations) == RegisterResult::kDone);
     return port.news();
   }
-  UserRegistrations<FakePort> pinned;
+  UserRegistrations<FakePort> registrations;
   FakeFabric fabric;
   FakePort port;
   Bytes room = pattern(100'000);
@@ -76,7 +76,7 @@ TEST_CASE("every offset is found in its segment, to the segment's end", "[user_m
     CHECK(offset == memory.bytes());
   };
   check(false);
-  REQUIRE(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
+  REQUIRE(memory.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kDone);
   check(true);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a refusal half way leaves nothing registered", "[user_memory]") {
     Memory memory = test.over({{100, 3}, {50'000, 1}, {50, 7}});
     unsigned calls = 0;
     test.port.refuses_user_memory = [&](MemoryUse, std::size_t) { return ++calls == refused; };
-    CHECK(memory.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kRefused);
+    CHECK(memory.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kRefused);
     CHECK_FALSE(memory.registered());
     CHECK(calls == refused);
     const auto given_back = [](const std::string& line) { return line.starts_with("unregister"); };
@@ -119,73 +119,73 @@ TEST_CASE("a refusal half way leaves nothing registered", "[user_memory]") {
   }
 }
 
-TEST_CASE("more regions than are worth it are not registered at all", "[user_memory]") {
+TEST_CASE("memory in too many regions is not registered at all", "[user_memory]") {
   Fixture test;
   Bytes room(70 * 8192);
   std::vector<iovec> segments;
   for (std::size_t n = 0; n < Memory::kRegionsMax; ++n) segments.push_back({room.data() + n * 8192, 1});
   Memory most(segments);
-  CHECK(most.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
+  CHECK(most.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kDone);
   segments.push_back({room.data() + Memory::kRegionsMax * 8192, 1});
   (void)test.port.news();
   Memory more(segments);
-  CHECK(more.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kRefused);
+  CHECK(more.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kRefused);
   CHECK(test.port.news().empty());
 }
 
 TEST_CASE("what is registered is bounded; one that is larger goes alone", "[user_memory][R4]") {
   Fixture test;
-  test.pinned.set_bytes_max(1000);
+  test.registrations.set_bytes_max(1000);
   Memory large = test.over({{0, 2000}}), small = test.over({{50'000, 600}}), other = test.over({{90'000, 600}});
-  REQUIRE(large.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
-  CHECK(test.pinned.bytes() == 2000);
-  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kWait);
+  REQUIRE(large.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kDone);
+  CHECK(test.registrations.bytes() == 2000);
+  CHECK(small.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kWait);
   large.unregister();
-  CHECK(test.pinned.bytes() == 0);
-  CHECK(small.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
-  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kWait);
+  CHECK(test.registrations.bytes() == 0);
+  CHECK(small.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kDone);
+  CHECK(other.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kWait);
   CHECK_FALSE(other.registered());
   { const Memory moved = std::move(small); }
-  CHECK(test.pinned.bytes() == 0);
-  CHECK(other.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
+  CHECK(test.registrations.bytes() == 0);
+  CHECK(other.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kDone);
 }
 
 TEST_CASE("transfers of one range share its registration, which ends with the last", "[user_memory][R4]") {
   Fixture test;
-  test.pinned.set_bytes_max(1000);
+  test.registrations.set_bytes_max(1000);
   Memory first = test.over({{0, 800}}), second = test.over({{0, 800}}), shorter = test.over({{0, 799}});
   CHECK(test.registered(first) == Log{"register 800"});
   CHECK(test.registered(second).empty());
-  CHECK(test.pinned.bytes() == 800);
+  CHECK(test.registrations.bytes() == 800);
   CHECK(first.destinations()[0].key == second.destinations()[0].key);
-  CHECK(shorter.register_all(test.port, MemoryUse::kDestination, test.pinned) == RegisterResult::kWait);
+  CHECK(shorter.register_all(test.port, MemoryUse::kDestination, test.registrations) == RegisterResult::kWait);
   first.unregister();
   CHECK(test.port.news().empty());
-  CHECK(test.pinned.bytes() == 800);
+  CHECK(test.registrations.bytes() == 800);
   Memory both = test.over({{0, 800}, {90'000, 100}});
   CHECK(test.registered(both) == Log{"register 100"});  // only what is new counts
   { const Memory moved = std::move(second); }
   CHECK(test.port.news().empty());
   both.unregister();
   CHECK(test.port.news() == Log{"unregister 800", "unregister 100"});
-  CHECK(test.pinned.bytes() == 0);
+  CHECK(test.registrations.bytes() == 0);
   CHECK(test.registered(first) == Log{"register 800"});  // anew: the memory may be another by now
 }
 
 TEST_CASE("what the device refuses waits while others hold some", "[user_memory][R4]") {
   Fixture test;
   Memory first = test.over({{0, 100}}), second = test.over({{50'000, 100}});
-  REQUIRE(first.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kDone);
+  REQUIRE(first.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kDone);
   test.port.refuses_user_memory = [](MemoryUse, std::size_t) { return true; };
-  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kWait);
+  CHECK(second.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kWait);
   first.unregister();
-  CHECK(second.register_all(test.port, MemoryUse::kSource, test.pinned) == RegisterResult::kRefused);
+  CHECK(second.register_all(test.port, MemoryUse::kSource, test.registrations) == RegisterResult::kRefused);
 }
 
 TEST_CASE("the peer is told where each segment lies in its region", "[user_memory][R2]") {
   Fixture test;
   Memory memory = test.over({{100, 3}, {200, 10}, {90'000, 1}});
-  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == RegisterResult::kDone);
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.registrations) == RegisterResult::kDone);
   const auto to = memory.destinations();
   REQUIRE(to.size() == 3);
   CHECK(to[0].key == to[1].key);
@@ -203,7 +203,7 @@ TEST_CASE("a segment of more than 2^30 bytes goes as several destinations", "[us
   const std::size_t bytes = 2 * std::size_t{kReadSegmentBytesMax} + 5;
   const iovec segment{test.room.data(), bytes};
   Memory memory(std::span(&segment, 1));
-  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.pinned) == RegisterResult::kDone);
+  REQUIRE(memory.register_all(test.port, MemoryUse::kDestination, test.registrations) == RegisterResult::kDone);
   const auto to = memory.destinations();
   REQUIRE(to.size() == 3);
   CHECK(to[0].bytes == kReadSegmentBytesMax);
