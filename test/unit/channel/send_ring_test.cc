@@ -285,6 +285,24 @@ TEST_CASE("a fence notifies the slots that are staged under it, and none behind"
   }
 }
 
+TEST_CASE("a fence under which nothing was staged leaves the slots before it readable", "[sendring][mixed]") {
+  RingsFixture fixture(settings(two_phases()), Arrival::kInOrder, kMixed);
+  fixture.answer(WriteResult::kAgain);
+  CHECK(fixture.send({8}));
+  const std::uint64_t before = fixture.send_ring.notify_all();
+  fixture.send_ring.flush();
+  fixture.send_ring.restore_notify(before, false);
+  fixture.answer_as_usual();
+  fixture.send_ring.flush();
+  const Arrivals slots = fixture.arrived();
+  REQUIRE(slots.size() == 1);
+  const bool notified = take_uses(fixture) == Uses{WriteUse::kNotifiedSlots};
+  CHECK(((slots[0].trailer.marks & kMarkNotified) != 0) == notified);
+  CHECK((slots[0].trailer.check != 0) == !notified);
+  CHECK(fixture.send({8}));
+  CHECK(take_uses(fixture) == Uses{WriteUse::kSlots});
+}
+
 TEST_CASE("a ring for which there is no memory is no ring", "[sendring][memory]") {
   RingsFixture fixture;
   fixture.refuse_memory();
