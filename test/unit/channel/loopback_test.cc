@@ -150,6 +150,23 @@ TEST_CASE("a read of what the own process may not read ends with an error and co
   CHECK(fixture.core.sources.size() == 2);
 }
 
+TEST_CASE("the own process reads a window and cannot release it", "[loopback][window]") {
+  LoopbackFixture fixture;
+  const Vector memory({100}, 3);
+  const std::uint32_t handle = fixture.core.sources.add(memory.all(), nullptr, kAnyPeer);
+  Vector to({100}, 4);
+  fixture.read(handle, to);
+  fixture.loopback.progress();
+  CHECK(to.bytes() == memory.bytes());
+  fixture.read(handle, to, 0, true);
+  fixture.loopback.read(ReadOrder::release(handle));
+  while (fixture.loopback.progress() != 0) continue;
+  REQUIRE(fixture.upper.reads.size() == 2);
+  CHECK(fixture.upper.reads[1].status == Status::kProtocolError);
+  CHECK(fixture.upper.releases.empty());
+  CHECK(fixture.core.sources.find(handle, kPeerRank) != nullptr);
+}
+
 TEST_CASE("a round delivers one message part and serves one read", "[loopback]") {
   LoopbackFixture fixture;
   const Vector source({100}, 3);
