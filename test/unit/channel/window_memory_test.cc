@@ -127,5 +127,13 @@ TEST_CASE("only a window can be ended as one, and only once", "[window]") {
   CHECK(all.part.core.sources.find(of_peer, kPeerRank) != nullptr);
 }
 
+TEST_CASE("there is no window of nothing", "[window]") {
+  Windows all;
+  Window window;
+  CHECK_FALSE(all.add(0, window));
+  CHECK(window.source == 0);
+  CHECK(all.part.core.sources.size() == 0);
+}
+
 }  // namespace
 }  // namespace bufenlarge::test
