@@ -46,7 +46,7 @@ report "test/sources.am lists what is there" "$(
 
 report "every source has its licence line" "$(
     find src test tools bench m4 quickstart check autogen.sh .ci configure.ac Makefile.am -type f \
-        ! -name '*.md' ! -name '*.csv' ! -name '*.txt' ! -name '*.o' ! -name 'expected*' \
+        ! -name '*.md' ! -name '*.csv' ! -name '*.tsv' ! -name '*.txt' ! -name '*.o' ! -name 'expected*' \
         -exec grep -L 'SPDX-License-Identifier: MIT' {} +)"
 report "shell scripts parse" "$(
     grep -rlE '^#!.*\b(ba)?sh\b' quickstart check autogen.sh .ci tools bench test 2>/dev/null |

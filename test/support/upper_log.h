@@ -54,6 +54,7 @@ class UpperLog {
   std::function<void(const Fragment&)> on_fragment;
   std::function<void(const End&)> on_read;
   std::function<void(const End&)> on_release;
+  std::function<void(const End&)> on_write;
   std::function<void(const Failure&)> on_failure;
 
  private:
@@ -84,7 +85,9 @@ class UpperLog {
     if (self->on_release) self->on_release({peer, cookie, status});
   }
   static void write_end(void* user, std::uint32_t peer, void* cookie, Status status) {
-    static_cast<UpperLog*>(user)->writes.push_back({peer, cookie, status});
+    auto* self = static_cast<UpperLog*>(user);
+    self->writes.push_back({peer, cookie, status});
+    if (self->on_write) self->on_write({peer, cookie, status});
   }
   static void failed(void* user, std::uint32_t peer, Status status, const char* message) {
     auto* self = static_cast<UpperLog*>(user);

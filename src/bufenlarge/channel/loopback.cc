@@ -65,7 +65,8 @@ void Loopback<PortT>::serve_read() {
   const ReadOrder& order = read.order;
   const UpperLayer& upper = core_.upper;
   const Source<Port>* source = core_.sources.find(order.source, core_.rank);
-  const bool fits = source != nullptr && source->memory.contains(order.offset, order.bytes);
+  const bool fits = source != nullptr && source->memory.contains(order.offset, order.bytes) &&
+                    !(order.last && source->is_window());
   if (fits) copy(read, *source);
   if (!order.is_release())
     upper.read_done(upper.user, core_.rank, order.cookie, fits ? Status::kOk : Status::kProtocolError);

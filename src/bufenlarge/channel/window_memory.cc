@@ -12,7 +12,7 @@ namespace bufenlarge {
 // windows are read only.
 template <class PortT>
 bool WindowMemory<PortT>::add(Core& core, void* memory, std::size_t bytes, Window& window) {
-  if (registrations_.beyond(bytes)) return false;
+  if (bytes == 0 || registrations_.beyond(bytes)) return false;
   const iovec whole{memory, bytes};
   const bool writable = core.port.arrival() != Arrival::kChecked;
   Source<PortT> source;

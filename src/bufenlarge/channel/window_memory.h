@@ -18,7 +18,7 @@ class WindowMemory {
   using Core = bufenlarge::Core<PortT>;
 
   void set_bytes_max(std::uint64_t bytes) { registrations_.set_bytes_max(bytes); }
-  // False when the registration is refused, or beyond the bound.
+  // False when there are no bytes, and when the registration is refused or beyond the bound.
   [[nodiscard]] bool add(Core& core, void* memory, std::size_t bytes, Window& window);
   // Peers read it no more. The registration stays for writes whose completion is still to come.
   void remove(Core& core, std::uint32_t source);
