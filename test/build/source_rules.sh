@@ -30,7 +30,8 @@ report "nothing of the library includes MPI" "$(includes $library | grep -E '[<"
 report "only fabric/ calls libfabric" "$(
     code_lines $library | grep -E '\bfi_[a-z_]+[[:space:]]*\(' | grep -v "^$library/fabric/")"
 report "only the C boundary catches exceptions (info_main.cc is a program)" "$(
-    code_lines $library | grep -E '\bcatch[[:space:]]*\(' | grep -Ev "^$library/(c_api|c_api_memory|c_api_messages|info_main)\.cc:")"
+    code_lines $library | grep -E '\bcatch[[:space:]]*\(' |
+        grep -Ev "^$library/(c_api|c_api_memory|c_api_messages|info_main)\.cc:")"
 report "the library does not read the environment" "$(code_lines $library | grep -E '\b(secure_)?getenv\b')"
 report "the library starts no thread" "$(code_lines $library | grep -E 'std::(thread|jthread|async)|pthread_create')"
 report "the netmod includes no header of the library but bufenlarge.h" "$(

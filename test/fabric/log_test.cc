@@ -43,7 +43,8 @@ TEST_CASE("each process writes the life of its channels to its own file", "[log]
   for (const char* rank : {"0", "1"}) {
     const std::vector<std::string> lines = lines_of(prefix + "." + rank);
     REQUIRE_FALSE(lines.empty());
-    const std::regex form(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} rank )" + std::string(rank) + R"( peer [01]: .+ -> .+: .+)");
+    const std::regex form(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} rank )" + std::string(rank) +
+                          R"( peer [01]: .+ -> .+: .+)");
     for (const std::string& line : lines) {
       INFO(line);
       CHECK(std::regex_match(line, form));

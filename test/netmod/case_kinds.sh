@@ -116,7 +116,8 @@ case_copyless() {
     local setting bytes
     read -r setting bytes <<<"$4"
     judge_summary "$work/log/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals | "\(.bytes + .rendezvous.fragment_bytes) bytes through rings, \(.rendezvous.read_bytes) without a copy"' \
+        '.totals | "\(.bytes + .rendezvous.fragment_bytes) bytes through rings, " +
+            "\(.rendezvous.read_bytes) without a copy"' \
         --argjson bytes "$bytes" "$copyless_program"
 }
 

@@ -51,7 +51,8 @@ case_data_path() {
     local setting program_arguments
     read -r setting program_arguments <<<"$4"
     judge_summary "$work/log/data_path-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals.rendezvous | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, \(.ends_by_message) by message, " +
+        '.totals.rendezvous | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, " +
+            "\(.ends_by_message) by message, " +
             "\(.read_bytes) bytes without a copy, \(.fragment_bytes) through rings"' \
         --arg fabric "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" "$data_path_program"
 }
@@ -75,7 +76,8 @@ case_locked() {
     run_locked "$kib" "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" $rest "seed=$seed"
     check_job "$test_program" "$limit" "$log"
     [ -z "$reason" ] || return 0
-    count=$(grep -c "^bufenlarge: rank [0-9]*: warning: memory could not be registered: .*(ulimit -l $kib)" "$log.err" || true)
+    local text="memory could not be registered: .*(ulimit -l $kib)"
+    count=$(grep -c "^bufenlarge: rank [0-9]*: warning: $text" "$log.err" || true)
     if [ "$(grep -c . "$log.err" || true)" -ne "$count" ]; then
         reason="standard error has more than warnings of the limit"
     elif grep -o '^bufenlarge: rank [0-9]*' "$log.err" | sort | uniq -d | grep -q .; then

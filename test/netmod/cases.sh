@@ -182,7 +182,8 @@ device_cases() {
     for setting in default three; do
         for name in "${programs[@]}"; do device_case "$name" "$setting" 4; done
     done
-    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided onesided_puts threads starve; do
+    for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided onesided_puts \
+        threads starve; do
         device_case "$name" notified 4
     done
     device_case p2p_random three-notified 4

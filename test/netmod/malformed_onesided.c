@@ -2,8 +2,8 @@
 /*
  * malformed_onesided.c: malformed_onesided WHAT: one-sided operations, or the replies to them, with values that
  * cannot be (docs/wire-protocol.md, section 9). The program makes them in a function that MPI calls in place of the
- * library's send. The receiver must end the job with an error that says what was wrong. WHAT: offset, window, cut or get of an operation of rank
- * 0, number or id of a reply of rank 1.
+ * library's send. The receiver must end the job with an error that says what was wrong. WHAT: offset, window, cut or
+ * get of an operation of rank 0, number or id of a reply of rank 1.
  */
 #define _GNU_SOURCE
 #include <bufenlarge.h>

@@ -267,13 +267,15 @@ TEST_CASE("a knob there is not is refused with the names of those there are", "[
 // ---- knobs against each other
 
 TEST_CASE("slots must be one number or one for each phase", "[knobs]") {
-  CHECK_THAT(unresolved({{"SLOTS", "16,16,16"}}), StartsWith("MPIR_CVAR_BUFENLARGE_SLOTS='16,16,16'") && Contains("2 PHASES"));
+  CHECK_THAT(unresolved({{"SLOTS", "16,16,16"}}),
+             StartsWith("MPIR_CVAR_BUFENLARGE_SLOTS='16,16,16'") && Contains("2 PHASES"));
   CHECK_THAT(unresolved({{"PHASES", "64,128,256"}, {"SLOTS", "4,4"}}), Contains("SLOTS='4,4'") && Contains("3 PHASES"));
 }
 
 TEST_CASE("thresholds must be one or one for each phase", "[knobs][E3]") {
   CHECK_THAT(unresolved({{"THRESHOLD", "50%,50%,50%"}}), Contains("THRESHOLD='50%,50%,50%'") && Contains("2 PHASES"));
-  CHECK_THAT(unresolved({{"PHASES", "128,512,2048"}, {"THRESHOLD", "50%,60%"}}), Contains("THRESHOLD='50%,60%'") && Contains("3 PHASES"));
+  CHECK_THAT(unresolved({{"PHASES", "128,512,2048"}, {"THRESHOLD", "50%,60%"}}),
+             Contains("THRESHOLD='50%,60%'") && Contains("3 PHASES"));
 }
 
 TEST_CASE("a threshold must fit its slot's payload", "[knobs][E3]") {

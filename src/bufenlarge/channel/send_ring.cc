@@ -9,8 +9,8 @@
 
 namespace bufenlarge {
 
-// Slots that follow each other in the ring go out as one write when the unused bytes between them cost less than another
-// write would: on tcp a write costs about as much as copying a few kilobytes
+// Slots that follow each other in the ring go out as one write when the unused bytes between them cost less than
+// another write would: on tcp a write costs about as much as copying a few kilobytes
 // (docs/decisions/0006-neighbouring-slots-in-one-write.md).
 inline constexpr std::uint32_t kGapBytesMax = 4096;
 // A write is no longer than this, half of a large ring at the defaults, so that the receiver starts reading while the
@@ -176,8 +176,8 @@ std::uint32_t SendRing<PortT>::run_length() const {
   return count;
 }
 
-// In mixed mode, slots that carry no check are notified, and slots that come after writes of data. A slot that was marked
-// for a write that could not be posted carries no check any more.
+// In mixed mode, slots that carry no check are notified, and slots that come after writes of data. A slot that was
+// marked for a write that could not be posted carries no check any more.
 template <class PortT>
 bool SendRing<PortT>::needs_notification(std::uint32_t first, std::uint32_t count) const {
   bool large = !target_.wants_checks || producer_.posted() < notify_before_;
