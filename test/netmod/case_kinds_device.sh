@@ -73,7 +73,8 @@ case_locked() {
     read -r kib warnings setting rest <<<"$4"
     read -r -a words <<<"$(setting_environment "$setting")"
     # shellcheck disable=SC2086 # arguments are words
-    run_locked "$kib" "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" $rest "seed=$seed"
+    run_locked "$kib" "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" \
+        "$work/bin/$test_program" $rest "seed=$seed"
     check_job "$test_program" "$limit" "$log"
     [ -z "$reason" ] || return 0
     local text="memory could not be registered: .*(ulimit -l $kib)"

@@ -60,7 +60,8 @@ TEST_CASE("every default that is written down is one that may be set", "[knobs]"
   }
 }
 
-TEST_CASE("the defaults are 16 slots of 512 and of 8256 bytes: 16 and 258 KiB per peer, both directions", "[knobs][E1]") {
+TEST_CASE("the defaults are 16 slots of 512 and of 8256 bytes: 16 and 258 KiB per peer, both directions",
+          "[knobs][E1]") {
   const ChannelSettings settings = resolved({});
   REQUIRE(settings.phases.count == 2);
   CHECK(2 * settings.phases.at(0).ring_bytes() == 16 * 1024);
