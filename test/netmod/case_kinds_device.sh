@@ -30,8 +30,8 @@ case_summary() {
 
 # ---- rendezvous ---------------------------------------------------------------------------------
 
-# How the data of a program went over an RDMA device: by writes, whose end comes as immediate data (RoCE) or as a message
-# (iWARP), and none of it through a ring.
+# How the data of a program went over an RDMA device: by writes, whose end comes as immediate data (RoCE) or as a
+# message (iWARP), and none of it through a ring.
 # shellcheck disable=SC2016 # a jq program
 data_path_program='
     .totals.rendezvous as $rendezvous |
