@@ -22,6 +22,8 @@ page=docs/glossary.md
         'See `no_such_function()`.'
     wrong_line "a member function in a page" reference "$page:[0-9]+: the code has no no_such" $page \
         'See `PhaseTable::no_such`.'
+    wrong_line "a test case in the page of claims" reference \
+        "traceability\.md:[0-9]+: there is no test case 'none at all'" docs/traceability.md '* unit: *none at all*'
     # A good page of the tour, so that only what is added to it is wrong.
     repeated 20 '`PhaseTable` of `protocol/phase_table.h`' >"$work/tour.md"
     cp "$work/tour.md" "$copy/docs/tour.md"

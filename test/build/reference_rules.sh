@@ -8,4 +8,6 @@ silent "functions that pages name are in the code" \
     python3 test/build/references.py names test/build/name_exceptions.txt
 silent "docs/tour.md names what is in src, in at most 120 lines" \
     python3 test/build/references.py tour docs/tour.md
+silent "docs/traceability.md names test cases that are there" \
+    python3 test/build/references.py tests docs/traceability.md
 silent "only docs/traceability.md names patents" python3 test/build/references.py patents

@@ -5,6 +5,7 @@
     references.py files EXCEPTIONS   paths and files, links and headings, decisions by their number
     references.py names EXCEPTIONS   `function()` and `Type::function()` in pages
     references.py tour PAGE          all names in backquotes of the page; its length
+    references.py tests PAGE         the test cases that the page names
     references.py patents            patents by number and figure, which only docs/traceability.md names
 
 EXCEPTIONS has lines "regular expression  reason" for what belongs to others. One that matches nothing is reported.
@@ -192,6 +193,25 @@ def check_tour(page):
         print(f"{page} names only {count} things of the source")
 
 
+def check_tests(page):
+    """Names of test cases, in asterisks behind the program's name; "..." at the end stands for the rest."""
+    text = "\n".join(tree.text(name) for name in tree.files() if re.match(r"test/(unit|sim|fabric)/.*\.cc$", name))
+    names = set(re.findall(r'TEST_CASE\(\s*"((?:[^"\\]|\\.)*)"', text))
+    count = 0
+    for number, line in enumerate(tree.text(page).split("\n"), 1):
+        row = re.match(r"\* (?:unit|sim|fabric): (.*)$", line)
+        for name in re.findall(r"\*([^*]+)\*", row[1]) if row else []:
+            count += 1
+            if name.endswith("..."):
+                there = any(one.startswith(name[:-3]) for one in names)
+            else:
+                there = name in names
+            if not there:
+                print(f"{page}:{number}: there is no test case '{name}'")
+    if count < 50:
+        print(f"{page} names only {count} test cases")
+
+
 def check_patents():
     for name in tree.files():
         if name == "docs/traceability.md" or name.startswith("bench/results/"):
@@ -209,7 +229,7 @@ def main():
         {"files": check_files, "names": check_names}[what](exceptions)
         exceptions.report()
     else:
-        {"tour": check_tour, "patents": check_patents}[what](*rest)
+        {"tour": check_tour, "tests": check_tests, "patents": check_patents}[what](*rest)
 
 
 main()

@@ -33,6 +33,8 @@ report "only the C boundary catches exceptions (info_main.cc is a program)" "$(
     code_lines $library | grep -E '\bcatch[[:space:]]*\(' |
         grep -Ev "^$library/(c_api|c_api_memory|c_api_messages|info_main)\.cc:")"
 report "the library does not read the environment" "$(code_lines $library | grep -E '\b(secure_)?getenv\b')"
+report "no class of the library has a friend" "$(
+    code_lines $library | grep -E '^[^:]*:[0-9]*:[[:space:]]*friend\b')"
 report "the library starts no thread" "$(code_lines $library | grep -E 'std::(thread|jthread|async)|pthread_create')"
 report "the netmod includes no header of the library but bufenlarge.h" "$(
     grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"(protocol|channel|fabric)/' src/netmod || true)"

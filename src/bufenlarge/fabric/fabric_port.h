@@ -58,6 +58,8 @@ class FabricPort {
   [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
+  // Closes the endpoint of a link, and gives back what it holds. Called by the link.
+  void close(Endpoint& endpoint);
 
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write) {
     if (!link) [[unlikely]] return WriteResult::kFailed;
@@ -111,7 +113,6 @@ class FabricPort {
     std::string why;
   };
 
-  friend class EndpointLink;
   [[nodiscard]] Endpoint* make_endpoint(fi_info* info, void* user);
   [[nodiscard]] Event next_event();
   [[nodiscard]] Event decode_error();
@@ -124,7 +125,6 @@ class FabricPort {
   [[nodiscard]] bool succeeded(const char* call, ssize_t code);
   // Returns how much memory is registered and, where there is a limit, how to raise it.
   [[nodiscard]] std::string locked_memory() const;
-  void close(Endpoint& endpoint);
   void post_shared_receives();
   [[nodiscard]] bool post_receive(Endpoint& endpoint, std::size_t place) const;
   [[nodiscard]] bool post_shared_receive(Endpoint::Tag& tag) const;
