@@ -44,11 +44,11 @@ static void open_all(const char *arrival)
     const char *knobs[][2] = { {"PROVIDER", "verbs"}, {"INTERFACE", getenv("RDMA_VM_INTERFACE")},
         {"ARRIVAL", arrival}
     };
-    unsigned char *cards = calloc(count, BUFENLARGE_ADDRESS_BYTES);
+    unsigned char *addresses = calloc(count, BUFENLARGE_ADDRESS_BYTES);
     bufenlarge_options_t *options = bufenlarge_options_create();
     char message[BUFENLARGE_MESSAGE_BYTES];
 
-    if (cards == NULL || options == NULL)
+    if (addresses == NULL || options == NULL)
         die("start", "no memory");
     for (size_t i = 0; i < sizeof(knobs) / sizeof(*knobs); i++)
         if (bufenlarge_options_set(options, knobs[i][0], knobs[i][1], message, sizeof(message)) != 0)
@@ -59,13 +59,13 @@ static void open_all(const char *arrival)
         };
         if (bufenlarge_context_open(&config, &contexts[rank], message, sizeof(message)) != 0)
             die("open", message);
-        bufenlarge_context_address(contexts[rank], cards + rank * BUFENLARGE_ADDRESS_BYTES);
+        bufenlarge_context_address(contexts[rank], addresses + rank * BUFENLARGE_ADDRESS_BYTES);
     }
     for (unsigned rank = 0; rank < count; rank++)
-        if (bufenlarge_context_set_addresses(contexts[rank], cards, count) != 0)
-            die("cards", "refused");
+        if (bufenlarge_context_set_addresses(contexts[rank], addresses, count) != 0)
+            die("addresses", "refused");
     bufenlarge_options_destroy(options);
-    free(cards);
+    free(addresses);
 }
 
 static int all_idle(void)
