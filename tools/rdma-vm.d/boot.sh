@@ -82,6 +82,11 @@ show_tail() {
     done
 }
 
+# Whether a guest's kernel says that the emulated wire takes no packets. QEMU's network stays so until it ends.
+wire_stopped() {
+    [ "$hosts" -eq 2 ] && grep -qa 'NETDEV WATCHDOG' "$run"/console[12] 2>/dev/null
+}
+
 # next_report SECONDS: puts the next line of a guest into `answer`, or an empty one when a guest has ended. Returns
 # false when the time is over.
 next_report() {
@@ -89,6 +94,7 @@ next_report() {
     while [ "$EPOCHSECONDS" -le "$until" ]; do
         # It waits in short rounds, because a guest that has ended reports nothing.
         if IFS= read -r -t 1 -u "$report" answer; then return 0; fi
+        if wire_stopped; then answer=wire && return 0; fi
         for pid in "${guests[@]}"; do
             kill -0 "$pid" 2>/dev/null && continue
             IFS= read -r -t 0.1 -u "$report" answer || answer=
@@ -138,6 +144,7 @@ follow() {
     while next_report $((until - EPOCHSECONDS)); do
         case $answer in
             '1 exit '*) status=${answer#1 exit } && return 0 ;;
+            wire) status=123 last_error="the emulated wire between the guests stopped" && return 1 ;;
             '') last_error="a guest ended before the command" && return 1 ;;
             *) last_error="guest $answer" && return 1 ;;
         esac
