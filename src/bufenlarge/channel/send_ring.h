@@ -30,7 +30,7 @@ class SendRing {
 
   // `consumer`: of the channel's receive ring; each slot carries its grant.
   SendRing(PeerLink<Port>& link, RingConsumer& consumer)
-      : link_(link), consumer_(consumer), threshold_bytes_(geometry().threshold_bytes) {}
+      : link_(link), consumer_(consumer), threshold_bytes_(link.core().settings.phases.at(0).threshold_bytes) {}
 
   // ---- life
   // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be
