@@ -140,7 +140,7 @@ std::byte* SendRing<PortT>::begin_control(std::uint32_t bytes) {
 template <class PortT>
 void SendRing<PortT>::stage_control(SlotKind kind, std::span<const std::byte> payload) {
   const auto bytes = static_cast<std::uint32_t>(payload.size());
-  std::memcpy(begin_control(bytes), payload.data(), bytes);
+  std::ranges::copy(payload, begin_control(bytes));  // may be empty, and then has no address
   stage_slot(kind, bytes, 0);
 }
 
