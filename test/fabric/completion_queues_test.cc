@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "fabric/fabric_error.h"
@@ -29,7 +30,7 @@ struct Domain {
 
 CompletionQueues bounded(const Domain& domain, std::size_t endpoints, std::size_t per_endpoint,
                          std::size_t shared = 0) {
-  return {domain.domain.get(), FI_WAIT_NONE, true, endpoints, per_endpoint, shared};
+  return {domain.domain.get(), {FI_WAIT_NONE, per_endpoint, endpoints, 16'384, shared}};
 }
 
 TEST_CASE("the first completion queue has entries for the expected endpoints, and no more are reserved of it",
@@ -112,11 +113,27 @@ TEST_CASE("no endpoint reserves the entries that all endpoints share", "[complet
 
 TEST_CASE("where queues have no bound all endpoints share one", "[completion_queues]") {
   const Domain domain;
-  CompletionQueues queues(domain.domain.get(), FI_WAIT_FD, false, 2, 31, 0);
+  CompletionQueues queues(domain.domain.get(), {.wait = FI_WAIT_FD});
   CHECK(queues.per_endpoint() == 0);
   for (unsigned n = 0; n < 2000; ++n) REQUIRE(queues.reserve() == &queues[0]);
   CHECK(queues.size() == 1);
   CHECK(queues[0].reserved == 0);
+}
+
+TEST_CASE("where a queue has at most 16 endpoints, 4,096 endpoints have 256 queues of as many descriptors and numbers",
+          "[completion_queues][S1]") {
+  const Domain domain;
+  CompletionQueues queues(domain.domain.get(), {FI_WAIT_FD, 1, 16, 16, 112});
+  std::set<int> descriptors;
+  for (unsigned n = 0; n < 4096; ++n) {
+    const CompletionQueue* queue = queues.reserve();
+    REQUIRE(queue != nullptr);
+    REQUIRE(queue->number == n / 16);
+    descriptors.insert(queue->descriptor);
+  }
+  CHECK(queues.size() == 256);
+  CHECK(descriptors.size() == 256);
+  CHECK(*descriptors.begin() >= 0);
 }
 
 }  // namespace

@@ -298,6 +298,49 @@ TEST_CASE("writing on an empty link fails", "[fabric_port]") {
   CHECK(pair.active.port.write(none, {source, source.data(), 8, 0, 1, WriteUse::kSlots}) == WriteResult::kFailed);
 }
 
+// Groups are completion queues, of 16 endpoints each up to libfabric 1.17.
+TEST_CASE("the poll that places data reports the group of its link, whichever of 40 links it came by",
+          "[fabric_port][S1]") {
+  PortSide one, two;
+  std::vector<FabricPort::Link> active, passive;
+  for (unsigned n = 0; n < 40; ++n) {
+    active.push_back(one.open(two, pattern(52)));
+    REQUIRE(both_poll(one, two, [&] { return !two.requests.empty(); }));
+    passive.push_back(two.accept(pattern(52)));
+    REQUIRE(both_poll(one, two, [&] { return one.connected.size() == n + 1 && two.connected.size() == n + 1; }));
+  }
+  const FabricPort::Region from = one.port.allocate(64), to = two.port.allocate(64);
+  for (unsigned n = 0; n < 2000; ++n) two.poll();  // no queue is read for what came before
+  for (std::uint8_t n = 0; n < 40; ++n) {
+    std::memset(from.data(), n + 1, 64);
+    REQUIRE(one.port.write(active[n], {from, from.data(), 64, to.remote_address(), to.remote_key(),
+                                       WriteUse::kSlots}) != WriteResult::kFailed);
+    two.groups.clear();
+    REQUIRE(both_poll(one, two, [&] { return std::to_integer<int>(to.data()[63]) == n + 1; }));
+    CHECK(two.groups.count(two.port.group(passive[n])) == 1);
+  }
+  CHECK(two.port.group(passive[39]) == (FI_VERSION_GE(fi_version(), FI_VERSION(1, 18)) ? 0 : 2));
+}
+
+TEST_CASE("what the socket does not take at once arrives, on a port with many idle links", "[fabric_port][S1]") {
+  PortSide one, two;
+  std::vector<FabricPort::Link> active, passive;
+  for (unsigned n = 0; n < 20; ++n) {
+    active.push_back(one.open(two, pattern(52)));
+    REQUIRE(both_poll(one, two, [&] { return !two.requests.empty(); }));
+    passive.push_back(two.accept(pattern(52)));
+    REQUIRE(both_poll(one, two, [&] { return one.connected.size() == n + 1 && two.connected.size() == n + 1; }));
+  }
+  constexpr std::size_t kBytes = 32 << 20;
+  const FabricPort::Region from = one.port.allocate(kBytes), to = two.port.allocate(kBytes);
+  std::memset(from.data(), 7, kBytes);
+  REQUIRE(one.port.write(active[3], {from, from.data(), kBytes, to.remote_address(), to.remote_key(),
+                                     WriteUse::kData}) == WriteResult::kPosted);
+  for (unsigned n = 0; n < 5000; ++n) one.poll();  // the peer computes; the writer's queue cools
+  REQUIRE(both_poll(one, two, [&] { return one.data_written == 1; }));
+  REQUIRE(both_poll(one, two, [&] { return std::to_integer<int>(to.data()[kBytes - 1]) == 7; }));
+}
+
 TEST_CASE("after a hundred connections of one port nothing is left registered", "[fabric_port]") {
   PortSide one, two;
   for (int round = 0; round < 100; ++round) {

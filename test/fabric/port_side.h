@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class PortSide {
   // ---- callbacks of FabricPort; they ignore `user`, since there is one link at a time
   void on_written(void*) { ++written; }
   void on_notification(void*) { ++notifications; }
+  unsigned on_placed(std::uint32_t group) {
+    groups.insert(group);
+    return 0;
+  }
   void on_data_written(void*) { ++data_written; }
   void on_read_done(void*, std::uint32_t sequence) { ends.push_back(sequence); }
   void on_lost(void*, std::string_view why) { lost.emplace_back(why); }
@@ -54,6 +59,7 @@ class PortSide {
   unsigned notifications = 0;
   unsigned data_written = 0;
   std::vector<std::uint32_t> ends;
+  std::set<std::uint32_t> groups;  // reported as placed
   std::vector<std::string> lost;
   std::vector<Bytes> connected;
   std::vector<Bytes> rejected;

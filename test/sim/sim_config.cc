@@ -28,6 +28,7 @@ class Draw {
     writes();
     special();
     messages();
+    groups();
     return std::move(config_);
   }
 
@@ -47,6 +48,7 @@ class Draw {
   void connections();
   void memory();
   void messages();
+  void groups();
   [[nodiscard]] std::uint32_t element_bytes(bool may_grow);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> chunks(bool may_grow);
 
@@ -244,6 +246,11 @@ void Draw::messages() {
     config_.plan.insert(config_.plan.begin(), {0, 1, 0, {{first.threshold_bytes + 1}}});
   std::stable_sort(config_.plan.begin(), config_.plan.end(),
                    [](const SimMessagePlan& a, const SimMessagePlan& b) { return a.start_us < b.start_us; });
+}
+
+void Draw::groups() {
+  config_.faults.group_late = one_of({0, 100, 700});
+  config_.faults.group_idle = one_of({0, 50, 300});
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ struct SimFaults {
   std::uint32_t slow_us_max = 0;
   std::uint32_t read_again = 0;  // the source is read once more, as a retransmission does
   std::uint32_t late_completion = 0;
+  std::uint32_t group_late = 0;  // ordered: a group with new data is reported a poll later
+  std::uint32_t group_idle = 0;  // ordered: a group is reported for nothing
 
   // Acknowledgements. `ack_hold_us_max` is how long torn and late ones are held up; the others are
   // damaged at most `ack_damage_max` times per request, so that one gets through.

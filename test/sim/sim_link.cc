@@ -84,7 +84,7 @@ void SimEndpoint::advance() {
         if (write.kind == WriteKind::kSlots || write.kind == WriteKind::kData || !write.placed_whole()) read(write);
       }
     }
-    if (!fabric_.ordered()) place_due();
+    if (!fabric_.ordered()) (void)place_due();
     notify_due();
   }
   if (open() || closed_seen_ || other_ == nullptr || !writes_.empty()) return;
@@ -93,18 +93,20 @@ void SimEndpoint::advance() {
   port_.push_lost(*other_, "the peer closed the connection");
 }
 
-void SimEndpoint::place_due() {
+bool SimEndpoint::place_due() {
   const std::uint64_t now = fabric_.clock.now_us();
-  bool overtakes = false;
+  bool overtakes = false, placed = false;
   for (Write& write : writes_) {
     while (write.read && !write.placed_whole() && write.parts[write.placed].due_us <= now) {
       fabric_.totals.overtakes += overtakes;
+      placed = true;
       place(write, write.parts[write.placed++]);
     }
     overtakes |= !write.placed_whole();
     if (overtakes && !fabric_.any_order) break;
   }
   drop_done();
+  return placed;
 }
 
 void SimEndpoint::notify_due() {

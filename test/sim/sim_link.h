@@ -53,8 +53,8 @@ class SimEndpoint {
   void set_lost() { lost_ = true; }
   // Does what is due.
   void advance();
-  // Places what is due, as the target's poll does on an ordered fabric.
-  void place_due();
+  // Places what is due, as the target's poll does on an ordered fabric. Returns true if anything was placed.
+  bool place_due();
   // Places the rest of a write into `key` of which a part is placed.
   void finish_placing(std::uint32_t key);
   // When advance() or, on an ordered fabric, the target's poll has something to do next; ~0: never.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "protocol/handshake.h"
 
@@ -180,6 +181,7 @@ bool SimPort::next_event(Event& event) {
 std::uint64_t SimPort::next_due_us() const {
   std::uint64_t due = ~std::uint64_t{0};
   if (!alive_) return due;
+  if (fabric_.ordered() && std::ranges::any_of(placed_, std::identity())) due = 0;
   for (const Event& event : events_) due = std::min(due, event.due_us);
   for (const SimEndpoint* endpoint : endpoints_) {
     if (!endpoint->open()) continue;

@@ -3,6 +3,7 @@
 // its memory in sim_memory.h; here are the connection events and how they go wrong.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -69,6 +70,9 @@ class SimPort {
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
   [[nodiscard]] Arrival arrival() const { return fabric_.arrival_of(rank_); }
+  [[nodiscard]] std::uint32_t group(const Link& link) const {
+    return fabric_.ordered() ? link.endpoint()->number() % kGroups : 0;
+  }
   template <class Handler>
   unsigned poll(Handler& handler);
   template <class Handler>
@@ -90,6 +94,8 @@ class SimPort {
   [[nodiscard]] bool alive() const { return alive_; }
 
  private:
+  static constexpr std::uint32_t kGroups = 3;
+
   enum class EventKind : std::uint8_t { kRequest, kConnected, kRejected, kLost };
   struct Event {
     EventKind kind;
@@ -107,6 +113,8 @@ class SimPort {
   void lose(SimEndpoint& active, SimEndpoint& passive);
   [[nodiscard]] bool next_event(Event& event);
   template <class Handler>
+  void place(Handler& handler);
+  template <class Handler>
   [[nodiscard]] bool take_entry(Handler& handler, SimEndpoint& endpoint);
   template <class Handler>
   void dispatch(Handler& handler, Event& event);
@@ -115,6 +123,7 @@ class SimPort {
   SimMemory memory_;
   std::vector<SimEndpoint*> endpoints_;  // open ones, and those whose writes still travel
   std::vector<Event> events_;
+  std::array<bool, kGroups> placed_{};  // data may have been placed, and the handler was not told
   std::uint32_t rank_;
   bool alive_ = true;
 };
@@ -123,11 +132,7 @@ static_assert(Port<SimPort>);
 
 template <class Handler>
 unsigned SimPort::poll(Handler& handler) {
-  if (fabric_.ordered()) {
-    for (SimEndpoint* endpoint : endpoints_) {
-      if (endpoint->open() && endpoint->other() != nullptr) endpoint->other()->place_due();
-    }
-  }
+  if (fabric_.ordered()) place(handler);
   std::erase_if(endpoints_,
                 [](const SimEndpoint* endpoint) { return !endpoint->open() && endpoint->quiet(); });
   const std::uint32_t entries = fabric_.random.between(1, fabric_.poll_entries_max);
@@ -139,6 +144,22 @@ unsigned SimPort::poll(Handler& handler) {
     while (count < entries && endpoint.open() && take_entry(handler, endpoint)) ++count;
   }
   return count;
+}
+
+// Now and then a group is reported a poll later, or for nothing.
+template <class Handler>
+void SimPort::place(Handler& handler) {
+  for (SimEndpoint* endpoint : endpoints_) {
+    if (endpoint->open() && endpoint->other() != nullptr && endpoint->other()->place_due())
+      placed_[endpoint->number() % kGroups] = true;
+  }
+  for (std::uint32_t group = 0; group < kGroups; ++group) {
+    const bool late = placed_[group] && fabric_.random.chance(fabric_.faults.group_late);
+    const bool idle = !placed_[group] && fabric_.random.chance(fabric_.faults.group_idle);
+    fabric_.totals.groups_late += late;
+    fabric_.totals.groups_idle += idle;
+    if ((placed_[group] && !late) || idle) placed_[group] = handler.on_placed(group) != 0;
+  }
 }
 
 template <class Handler>
@@ -185,6 +206,7 @@ void SimPort::dispatch(Handler& handler, Event& event) {
   if (!endpoint.open()) return;
   if (event.kind == EventKind::kConnected) {
     endpoint.set_connected();
+    placed_[endpoint.number() % kGroups] = true;
     handler.on_connected(endpoint.user(), data);
   }
   if (event.kind == EventKind::kRejected) handler.on_rejected(endpoint.user(), data);

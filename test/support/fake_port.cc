@@ -64,6 +64,8 @@ FakePort::LinkState* FakePort::make_link(std::span<const std::byte> data, void* 
   fabric.links.push_back(link);
   link->port = this;
   link->user = user;
+  link->group = next_group;
+  groups_ = std::max(groups_, next_group + 1);
   link->data.assign(data.begin(), data.end());
   return link.get();
 }

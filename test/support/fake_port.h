@@ -66,6 +66,7 @@ class FakePort {
     void* user = nullptr;        // nullptr once closed
     Bytes data;                  // handed to open() or accept()
     bool connected = false;
+    std::uint32_t group = 0;
   };
 
   class Link {
@@ -143,6 +144,7 @@ class FakePort {
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
+  [[nodiscard]] std::uint32_t group(const Link& link) const { return link.state()->group; }
   template <class Handler>
   unsigned poll(Handler& handler);
   template <class Handler>
@@ -172,6 +174,9 @@ class FakePort {
   std::size_t notifications_per_poll = 16;  // and ends of responses
   std::size_t parts_max = 1;              // of one write of data; with more than 1 the port holds parts, as on tcp
   bool names_ends = true;               // the end of a response comes with its link
+  std::uint32_t next_group = 0;         // of the links made from now on
+  // Groups that the next poll reports as placed, and no other; without a value each poll reports all.
+  std::optional<std::vector<std::uint32_t>> placed;
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
   bool completes = true;
   bool refuses_open = false;
@@ -217,6 +222,8 @@ class FakePort {
   void check_write(const Link& link, const Region& region, const std::byte* from, std::size_t bytes, WriteUse use,
                    std::uint32_t sequence);
   void land(const Write& write);
+  template <class Handler>
+  void report_placed(Handler& handler);
   [[nodiscard]] WriteResult takes(const Write& write);
   [[nodiscard]] Posted finish_oldest(std::deque<Posted>& posted);
 
@@ -225,6 +232,7 @@ class FakePort {
   std::deque<Posted> posted_;        // oldest first
   std::deque<Posted> posted_words_;  // their completions are not reported
   std::size_t held_ = 0;             // the last of posted_, for which the next must come
+  std::uint32_t groups_ = 1;
   std::size_t due_completions_ = 0;
   std::size_t news_begin_ = 0;  // of the log
 };
@@ -256,7 +264,17 @@ unsigned FakePort::poll(Handler& handler) {
       handler.on_data_written(done.link->user);
     ++count;
   }
+  if (arrives == Arrival::kInOrder) report_placed(handler);
   return count;
+}
+
+template <class Handler>
+void FakePort::report_placed(Handler& handler) {
+  if (placed) {
+    for (const std::uint32_t group : std::exchange(*placed, {})) (void)handler.on_placed(group);
+    return;
+  }
+  for (std::uint32_t group = 0; group < groups_; ++group) (void)handler.on_placed(group);
 }
 
 template <class Handler>

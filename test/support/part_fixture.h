@@ -106,6 +106,7 @@ class PartFixture {
     void on_written(void* user) const { call(fixture.written, user); }
     void on_data_written(void* user) const { call(fixture.data_written, user); }
     void on_notification(void*) const {}
+    [[nodiscard]] unsigned on_placed(std::uint32_t) const { return 0; }
     void on_read_done(void*, std::uint32_t) const {}
     void call(const std::function<void()>& event, void* user) const {
       CHECK(user == &fixture.channel);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 namespace bufenlarge {
 
@@ -32,8 +33,10 @@ SendTarget* Context<PortT>::target(std::uint32_t peer) {
 
 template <class PortT>
 bool Context<PortT>::idle() const {
-  for (std::size_t i = 0; i < core_.rings.size(); ++i)
-    if (!core_.rings[i].channel->idle()) return false;
+  for (const PollSet<Channel>& rings : core_.rings.sets()) {
+    for (std::size_t i = 0; i < rings.size(); ++i)
+      if (!rings[i].channel->idle()) return false;
+  }
   return loopback_.idle();
 }
 
@@ -42,11 +45,11 @@ bool Context<PortT>::idle() const {
 template <class PortT>
 unsigned Context<PortT>::progress() {
   unsigned moved = 0;
-  if (core_.port.arrival() == Arrival::kInOrder) {
+  if (const Arrival arrival = core_.port.arrival(); arrival == Arrival::kInOrder) {
     moved = poll_port();
-    moved += look_at_rings();
+    moved += std::exchange(placed_, 0);
   } else {
-    moved = look_at_rings();
+    if (polls(arrival)) moved = look_at(core_.rings.of(0));
     if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
   }
   if (++round_ % kEventRounds == 0 || core_.attempts_out != 0) moved += core_.port.poll_events(*this);
@@ -67,11 +70,18 @@ inline unsigned Context<PortT>::poll_port() {
 }
 
 template <class PortT>
-inline unsigned Context<PortT>::look_at_rings() {
+inline unsigned Context<PortT>::look_at(const PollSet<Channel>& rings) {
   unsigned moved = 0;
-  for (std::size_t i = 0; i < core_.rings.size(); ++i) {
-    if (core_.rings[i].arrived()) moved += core_.rings[i].channel->receive();
+  for (std::size_t i = 0; i < rings.size(); ++i) {
+    if (rings[i].arrived()) moved += rings[i].channel->receive();
   }
+  return moved;
+}
+
+template <class PortT>
+inline unsigned Context<PortT>::on_placed(std::uint32_t group) {
+  const unsigned moved = look_at(core_.rings.of(group));
+  placed_ += moved;
   return moved;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // All channels of one process, and one round of progress over them.
 //
-// A round costs two words per connected channel, to see that nothing arrived, and what the lists of pending, notified
-// and timed channels ask for. On a provider that places data only inside of its poll, the port is polled first.
-// Elsewhere slots come first: a completion that is read a round later costs nobody anything, a message does.
+// A round costs what the lists of pending, notified and timed channels ask for, and what it takes to see which slots
+// have arrived. On a provider that places data only inside of its poll, the port is polled, and the context looks at
+// the rings of the groups of links that the port reports. Where a device places data, a round looks at two words per
+// connected channel, unless every slot is notified. There slots come first: a completion that is read a round later
+// costs nobody anything, a message does.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +62,7 @@ class Context {
   void on_written(void* user) { static_cast<Channel*>(user)->on_written(); }
   void on_data_written(void* user) { static_cast<Channel*>(user)->on_data_written(); }
   void on_read_done(void* user, std::uint32_t sequence);
+  unsigned on_placed(std::uint32_t group);
   void on_notification(void* user) { static_cast<Channel*>(user)->on_notification(); }
   void on_lost(void* user, std::string_view why) { static_cast<Channel*>(user)->on_lost(why); }
   void on_connected(void* user, std::span<const std::byte> data) { static_cast<Channel*>(user)->on_connected(data); }
@@ -77,7 +80,7 @@ class Context {
 
  private:
   unsigned poll_port();
-  unsigned look_at_rings();
+  unsigned look_at(const PollSet<Channel>& rings);
   unsigned serve_notified();
   void serve_lists();
   void refuse(typename Port::Request& request, const HelloVerdict& verdict, std::span<const std::byte> data);
@@ -89,6 +92,7 @@ class Context {
   std::uint32_t refused_ = 0;
   std::uint32_t round_ = 0;
   std::uint32_t rounds_unpolled_ = 0;
+  unsigned placed_ = 0;  // slots taken by on_placed() in this round
 };
 
 }  // namespace bufenlarge

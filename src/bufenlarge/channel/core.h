@@ -77,7 +77,7 @@ struct Core {
   SourceTable<Port> sources;
   ReadTable<RendezvousReader<Port>, PendingRead<Port>> reads;
   RendezvousCounters rendezvous;
-  PollSet<Channel> rings;
+  PollGroups<Channel> rings;
   WorkList<Channel> pending;   // something could not be done at once
   WorkList<Channel> notified;  // notified writes are to be received
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt

@@ -59,6 +59,8 @@ class PeerLink final : private StateLog {
   [[nodiscard]] bool accept(typename Port::Request& request, std::span<const std::byte> hello);
   // Ends the endpoint's completions and events.
   void close();
+  // The group of the endpoint, by which the port reports arrivals.
+  [[nodiscard]] std::uint32_t group() const { return endpoint_ ? port_.group(endpoint_) : 0; }
   // Posts a write. kFailed, once, means that the connection is lost: lose() has noted it.
   [[nodiscard]] WriteResult write(const RdmaWrite<Region>& write);
 

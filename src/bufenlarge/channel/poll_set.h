@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The address and the expected value of the next commit word of every connected channel, packed: a round over idle
-// channels reads two words each, and none of the channels themselves.
+// channels reads two words each, and none of the channels themselves. Where the port reports arrivals by groups of
+// links, each group has a set of its own, and a round looks at the sets of the groups reported.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +44,26 @@ class PollSet {
 
  private:
   std::vector<Entry> entries_;
+};
+
+template <class Channel>
+class PollGroups {
+ public:
+  // The set of a group, which is empty before the first channel is added.
+  PollSet<Channel>& of(std::uint32_t group) {
+    if (group >= sets_.size()) sets_.resize(group + std::size_t{1});
+    return sets_[group];
+  }
+  [[nodiscard]] const std::vector<PollSet<Channel>>& sets() const { return sets_; }
+  // Returns how many channels there are in all groups.
+  [[nodiscard]] std::size_t size() const {
+    std::size_t size = 0;
+    for (const auto& set : sets_) size += set.size();
+    return size;
+  }
+
+ private:
+  std::vector<PollSet<Channel>> sets_ = std::vector<PollSet<Channel>>(1);
 };
 
 }  // namespace bufenlarge

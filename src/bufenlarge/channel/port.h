@@ -17,7 +17,13 @@
 // on_read_done() with `sequence` when that write and all earlier ones are placed; a port keeps enough receives
 // posted for kReadsPerLinkMax requests of each link and kReadsPerPortMax of all.
 //
+// A port whose arrival() is kInOrder places data only in poll(), and says there for which links it may have done so:
+// each link belongs to a group (group()), and poll() calls on_placed() for each group into whose links data may have
+// been placed since the last call. It does so again in the next poll() after a call that returned more than 0 and after
+// an on_connected() of one of the links. The group of a link does not change. Elsewhere group() is 0.
+//
 // poll(handler) reads completions, poll_events(handler) reads connection events. They call
+//   handler.on_placed(group)                  as said above; returns how many slots were taken
 //   handler.on_written(user)                  when a write of slots is complete that returned kPosted, in the order
 //                                             of posting; a control word has no such call
 //   handler.on_data_written(user)             the same for a write of data
@@ -124,6 +130,7 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
   { port.write(link, write) } -> std::same_as<WriteResult>;
+  { port.group(link) } -> std::same_as<std::uint32_t>;
   { port.now_us() } -> std::same_as<std::uint64_t>;
   { port.arrival() } -> std::same_as<Arrival>;
 };

@@ -22,7 +22,11 @@ void ReceiveRing<PortT>::start(std::uint64_t base, std::uint8_t phase) {
 
 template <class PortT>
 void ReceiveRing<PortT>::watch() {
-  if (poll_index_ == kNotWatched) poll_index_ = link_.core().rings.add(&link_.channel());
+  if (poll_index_ != kNotWatched && poll_group_ != link_.group()) unwatch();  // an endpoint was replaced
+  if (poll_index_ == kNotWatched) {
+    poll_group_ = link_.group();
+    poll_index_ = link_.core().rings.of(poll_group_).add(&link_.channel());
+  }
   watch_next_slot();
   if (notified())
     link_.core().notified.add(link_.channel(), notified_listed_);  // some came before the connection's event
@@ -30,7 +34,8 @@ void ReceiveRing<PortT>::watch() {
 
 template <class PortT>
 void ReceiveRing<PortT>::unwatch() {
-  if (poll_index_ != kNotWatched) link_.core().rings.remove(std::exchange(poll_index_, kNotWatched));
+  if (poll_index_ != kNotWatched)
+    link_.core().rings.of(poll_group_).remove(std::exchange(poll_index_, kNotWatched));
 }
 
 template <class PortT>
@@ -80,7 +85,7 @@ template <class PortT>
 inline void ReceiveRing<PortT>::watch_next_slot() {
   if (!polls(link_.port().arrival())) return;
   const auto* commit = reinterpret_cast<const std::uint64_t*>(next_slot() + ring_.stride()) - 1;
-  link_.core().rings.update(poll_index_, commit, consumer_.expected_commit());
+  link_.core().rings.of(poll_group_).update(poll_index_, commit, consumer_.expected_commit());
 }
 
 template <class PortT>

@@ -33,7 +33,7 @@ class ReceiveRing {
   // Begins with an empty ring: `base` is the position of slot 0.
   void start(std::uint64_t base, std::uint8_t phase);
   void forget_notifications() { notifications_ = 0; }
-  // The context looks for slots from now on, until unwatch().
+  // The context looks for slots from now on, until unwatch(), in the group of the present endpoint.
   void watch();
   void unwatch();
 
@@ -77,6 +77,7 @@ class ReceiveRing {
   RingConsumer consumer_;
   DirectionCounters counters_;
   std::size_t poll_index_ = kNotWatched;
+  std::uint32_t poll_group_ = 0;
   std::uint32_t notifications_ = 0;  // writes whose last slot is not read yet
   std::uint16_t epoch_ = 0;
   std::uint8_t phase_ = 0;

@@ -6,6 +6,9 @@
 // that to the application. So each endpoint reserves as many entries as it can ever have unread, and when no
 // queue has that many left, another is opened. Queues double in size, so thousands of endpoints share a few,
 // and a round of progress reads a few.
+//
+// tcp keeps in a list of its own what does not fit into a queue, so one queue holds any number of endpoints; where
+// ready_queues.h chooses which to read, each has a few, and counts these.
 #pragma once
 
 #include <cstddef>
@@ -26,22 +29,34 @@ struct CompletionQueue {
   std::size_t entries = 0;
   std::size_t reserved = 0;
   std::size_t per_endpoint = 0;  // entries that each endpoint reserves
+  std::uint32_t number = 0;      // of the queue in its port, from 0
+  int descriptor = -1;           // libfabric's; with FI_WAIT_FD
+  // ReadyQueues keeps these.
+  bool watched = false;
+  bool hot = false;
+  std::uint32_t quiet_reads = 0;  // reads since the last that found something
+};
+
+// How the endpoints of a port share queues.
+struct QueuePlan {
+  fi_wait_obj wait = FI_WAIT_NONE;
+  std::size_t per_endpoint = 0;  // entries that each endpoint reserves; 0: a queue has no bound
+  std::size_t endpoints = 1;     // of the first queue
+  std::size_t entries_max = 0;   // that endpoints reserve of one queue, at least those of one endpoint
+  std::size_t shared = 0;        // further entries of each queue
 };
 
 class CompletionQueues {
  public:
-  // Opens the first queue, for `endpoints` endpoints of `per_endpoint` entries each. Every queue has `shared` more
-  // entries, for receives that all endpoints share. `bounded` is false on tcp: its provider keeps in a list of its
-  // own what does not fit, so one queue is enough. Throws FabricError.
-  CompletionQueues(fid_domain* domain, fi_wait_obj wait, bool bounded, std::size_t endpoints,
-                   std::size_t per_endpoint, std::size_t shared);
+  // Opens the first queue. Throws FabricError.
+  CompletionQueues(fid_domain* domain, const QueuePlan& plan);
 
   // Reserves the entries of one more endpoint and returns their queue, or nullptr if none could be opened.
   [[nodiscard]] CompletionQueue* reserve();
 
   [[nodiscard]] std::size_t size() const { return queues_.size(); }
   // Returns the entries that each endpoint reserves; 0 where the queue has no bound.
-  [[nodiscard]] std::size_t per_endpoint() const { return per_endpoint_; }
+  [[nodiscard]] std::size_t per_endpoint() const { return plan_.per_endpoint; }
   [[nodiscard]] CompletionQueue& operator[](std::size_t index) { return *queues_[index]; }
   [[nodiscard]] const CompletionQueue& operator[](std::size_t index) const { return *queues_[index]; }
 
@@ -51,9 +66,7 @@ class CompletionQueues {
 
   fid_domain* domain_;
   std::vector<std::unique_ptr<CompletionQueue>> queues_;
-  std::size_t per_endpoint_;
-  std::size_t shared_;
-  fi_wait_obj wait_;
+  QueuePlan plan_;
 };
 
 }  // namespace bufenlarge

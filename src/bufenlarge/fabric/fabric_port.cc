@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "fabric/fabric_error.h"
@@ -15,6 +16,13 @@ namespace {
 
 // The first completion queue has room for at most this many endpoints.
 constexpr std::size_t kFirstEndpointsMax = 64;
+// rdma_rxe allows 32,767 entries; larger queues would gain nothing.
+constexpr std::size_t kQueueEntriesMax = 16384;
+// tcp: endpoints of one queue, and entries of that queue's first list.
+constexpr std::size_t kGroupEndpoints = 16;
+constexpr std::size_t kGroupEntries = 112;
+// From this version on a read of any queue of a domain makes progress for all its endpoints (xnet_cq_progress).
+constexpr std::uint32_t kPortWideProgress = FI_VERSION(1, 18);
 
 std::span<const std::byte> trailing(const std::array<std::byte, 512>& bytes, ssize_t read) {
   const auto total = static_cast<std::size_t>(read);
@@ -43,10 +51,7 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   arrival_ = choose_arrival(*info_, request.arrival);
   const bool shared = verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
   if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? request.slots_max : 0);
-  // With FI_WAIT_FD tcp reads an idle queue by one epoll, however many endpoints there are.
-  completions_.emplace(domain, verbs_ ? FI_WAIT_NONE : FI_WAIT_FD, verbs_,
-                       std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
-                       info_->tx_attr->size + receives_, shared ? kReadsPerPortMax : 0);
+  completions_.emplace(domain, plan_queues(request, shared));
   inline_bytes_ = info_->tx_attr->inject_size;
   inline_words_ = inline_bytes_ >= kWordBytes;
   parts_max_ = std::clamp<std::size_t>(std::min(info_->tx_attr->iov_limit, info_->tx_attr->rma_iov_limit), 1,
@@ -55,6 +60,27 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   regions_.virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   if (shared) post_shared_receives();
   listen();
+}
+
+QueuePlan FabricPort::plan_queues(const ProviderRequest& request, bool shared) const {
+  if (verbs_)
+    return {FI_WAIT_NONE, info_->tx_attr->size + receives_, std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
+            kQueueEntriesMax, shared ? kReadsPerPortMax : std::size_t{0}};
+  // With FI_WAIT_FD the provider reads an idle queue by one epoll.
+  if (FI_VERSION_GE(fi_version(), kPortWideProgress)) return {FI_WAIT_FD};
+  return {FI_WAIT_FD, 1, kGroupEndpoints, kGroupEndpoints, kGroupEntries};
+}
+
+// Returns nullptr if no queue could be opened or watched. A queue that is the only one is not watched: it would cost
+// each arrival some 150 ns to wake the epoll set for nothing.
+CompletionQueue* FabricPort::reserve_queue() {
+  CompletionQueue* queue = completions_->reserve();
+  if (!succeeded("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return nullptr;
+  if (verbs_ || completions_->size() == 1) return queue;
+  const bool watched = ready_.watch((*completions_)[0]) && ready_.watch(*queue);
+  if (succeeded("epoll_ctl", watched ? 0 : -errno)) return queue;
+  queue->give_back();
+  return nullptr;
 }
 
 void FabricPort::post_shared_receives() {
@@ -96,8 +122,8 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
 // Gives an endpoint everything that it needs before it connects: queues, places for words, receives. Closes it
 // and returns false if that fails.
 bool FabricPort::bind(Endpoint& endpoint) {
-  CompletionQueue* queue = completions_->reserve();
-  if (!succeeded("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return false;
+  CompletionQueue* queue = reserve_queue();
+  if (queue == nullptr) return false;
   fid_ep* fid = endpoint.fid.get();
   const bool needs_words = verbs_ && (!inline_words_ || !immediate_data_ || receives_ != 0);
   if (needs_words)

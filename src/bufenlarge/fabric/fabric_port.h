@@ -32,6 +32,7 @@
 #include "fabric/memory_region.h"
 #include "fabric/provider.h"
 #include "fabric/queue_memory.h"
+#include "fabric/ready_queues.h"
 
 namespace bufenlarge {
 
@@ -64,6 +65,7 @@ class FabricPort {
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write) {
     if (!link) [[unlikely]] return WriteResult::kFailed;
     if (verbs_) return write_verbs(link, write);
+    ready_.heat(*link.endpoint()->queue);
     const WritePart part{write.from, write.region.descriptor(), write.bytes, write.address, write.key};
     if (is_data(write.use)) return write_tcp_data(*link.endpoint(), part, write.use, write.sequence);
     return write_tcp_slots(*link.endpoint(), part, write.use);
@@ -80,6 +82,10 @@ class FabricPort {
   // and why.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
+  // On tcp the number of the endpoint's completion queue.
+  [[nodiscard]] std::uint32_t group(const Link& link) const {
+    return verbs_ ? 0 : link.endpoint()->queue->number;
+  }
   [[nodiscard]] std::uint64_t now_us() const;
   [[nodiscard]] Arrival arrival() const { return arrival_.arrival; }
   [[nodiscard]] const std::string& arrival_reason() const { return arrival_.why; }
@@ -118,6 +124,8 @@ class FabricPort {
   [[nodiscard]] Event decode_error();
   // Reads a failed completion. Returns the endpoint that it belongs to, or nullptr if it names none.
   [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
+  [[nodiscard]] QueuePlan plan_queues(const ProviderRequest& request, bool shared) const;
+  [[nodiscard]] CompletionQueue* reserve_queue();
   void listen();
   [[nodiscard]] bool events_due();
   [[nodiscard]] bool bind(Endpoint& endpoint);
@@ -153,6 +161,7 @@ class FabricPort {
   DomainFid domain_;
   EventQueueFid events_;
   std::optional<CompletionQueues> completions_;
+  ReadyQueues ready_;  // tcp
   WordCopySlab words_;
   MemoryRegion shared_places_;
   SharedReceiveFid shared_receive_;  // empty where notifications are on, or where the device has none
@@ -179,7 +188,19 @@ static_assert(Port<FabricPort>);
 template <class Handler>
 unsigned FabricPort::poll(Handler& handler) {
   unsigned count = 0;
-  for (std::size_t i = 0; i < completions_->size(); ++i) count += poll_queue(handler, (*completions_)[i]);
+  if (verbs_) {
+    for (std::size_t i = 0; i < completions_->size(); ++i) count += poll_queue(handler, (*completions_)[i]);
+    return count;
+  }
+  const auto read = [&](CompletionQueue& queue) {
+    const unsigned completions = poll_queue(handler, queue);
+    count += completions;
+    return completions + handler.on_placed(queue.number);
+  };
+  if (completions_->size() == 1)
+    (void)read((*completions_)[0]);
+  else
+    ready_.poll(read);
   return count;
 }
 
@@ -263,6 +284,7 @@ unsigned FabricPort::poll_events(Handler& handler) {
     }
     if (event.endpoint == nullptr || event.endpoint->user == nullptr) continue;
     event.endpoint->connecting = false;
+    if (!verbs_) ready_.heat(*event.endpoint->queue);  // something may have come before the event
     if (event.kind == Event::Kind::kConnected) handler.on_connected(event.endpoint->user, event.data);
     if (event.kind == Event::Kind::kRejected) handler.on_rejected(event.endpoint->user, event.data);
     if (event.kind == Event::Kind::kLost) handler.on_lost(event.endpoint->user, event.why);

@@ -128,6 +128,61 @@ TEST_CASE("a lost channel leaves the poll set, and the one that moves into its p
   CHECK(fixture.upper.messages[3].size() == 3);
 }
 
+TEST_CASE("a round looks at the rings of the groups that the port reports, and at no other", "[context][S1]") {
+  ContextFixture fixture;
+  fixture.port.next_group = 1;
+  FakePeer& one = fixture.connect(1);
+  fixture.port.next_group = 5;
+  FakePeer& two = fixture.connect(2);
+  fixture.port.placed.emplace();
+  one.send(pattern(20));
+  two.send(pattern(20));
+  fixture.rounds(100);
+  CHECK(fixture.upper.messages.empty());
+  fixture.port.placed = {5};
+  CHECK(fixture.context.progress() == 1);
+  CHECK(fixture.upper.messages[2].size() == 1);
+  CHECK(fixture.upper.messages[1].empty());
+  fixture.port.placed = {1, 1, 9};  // a group twice, and one without a link
+  CHECK(fixture.context.progress() == 1);
+  CHECK(fixture.upper.messages[1].size() == 1);
+}
+
+TEST_CASE("the port learns from the context how many slots it took of a group", "[context][S1]") {
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect(1);
+  fixture.port.placed.emplace();
+  for (int i = 0; i < 3; ++i) peer.send(pattern(20));
+  CHECK(fixture.context.on_placed(0) == 3);
+  CHECK(fixture.context.on_placed(0) == 0);
+}
+
+TEST_CASE("a channel whose endpoint was replaced is looked at in the group of the new one", "[context][S1]") {
+  ContextFixture fixture;
+  fixture.port.next_group = 2;
+  fixture.ask_in(1, 1);
+  fixture.port.next_group = 3;
+  FakePeer& peer = fixture.ask_in(1, 2);
+  peer.send_hello();
+  peer.send(pattern(20));
+  fixture.port.placed = {2};
+  fixture.rounds();
+  CHECK(fixture.upper.messages[1].empty());
+  fixture.port.placed = {3};
+  fixture.rounds();
+  CHECK(fixture.upper.messages[1].size() == 1);
+  CHECK(fixture.context.core().rings.size() == 1);
+}
+
+TEST_CASE("where every slot is notified a round looks at no ring", "[context][S1]") {
+  ContextFixture fixture;
+  fixture.port.arrives = Arrival::kNotified;
+  FakePeer& peer = fixture.connect(1);
+  peer.send(pattern(20));
+  fixture.rounds(3);
+  CHECK(fixture.upper.messages[1].size() == 1);
+}
+
 TEST_CASE("each of many channels receives what its own peer sent", "[context][E1]") {
   constexpr std::uint32_t kPeers = 100;
   ContextFixture fixture(settings(phases({{64, 2}, {512, 2}})), kPeers + 1);

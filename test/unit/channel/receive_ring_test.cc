@@ -162,15 +162,15 @@ TEST_CASE("a watched ring stands in the poll set once, with the next slot that i
   fixture.receive_ring.watch();
   fixture.receive_ring.watch();
   REQUIRE(rings.size() == 1);
-  CHECK(rings[0].channel == &fixture.channel);
-  CHECK_FALSE(rings[0].arrived());
+  CHECK(rings.of(0)[0].channel == &fixture.channel);
+  CHECK_FALSE(rings.of(0)[0].arrived());
   SlotTrailer trailer;
   for (unsigned n = 0; n < 20; ++n) {
     fixture.peer.send(pattern(8));
-    CHECK(rings[0].arrived());
+    CHECK(rings.of(0)[0].arrived());
     fixture.take_slot(trailer);
     fixture.receive_ring.watch_next_slot();
-    CHECK_FALSE(rings[0].arrived());
+    CHECK_FALSE(rings.of(0)[0].arrived());
     fixture.receive_ring.consumer().report();
   }
   fixture.receive_ring.unwatch();
@@ -182,7 +182,7 @@ TEST_CASE("a ring that learns of slots by notification alone is not looked at", 
   RingsFixture fixture(settings(two_phases()), Arrival::kNotified);
   fixture.receive_ring.watch();
   fixture.peer.send(pattern(8));
-  CHECK_FALSE(fixture.core.rings[0].arrived());
+  CHECK_FALSE(fixture.core.rings.of(0)[0].arrived());
   fixture.receive_ring.unwatch();
 }
 
