@@ -15,7 +15,7 @@
  * request, and RDMA writes go from user memory to user memory (docs/wire-protocol.md, section 10).
  *
  * Rules that hold for every function here
- *  - No function waits, throws or starts a thread.
+ *  - No function throws or starts a thread, and none but bufenlarge_context_sleep() waits.
  *  - Zero bytes sent is not an error: the caller keeps the rest and tries again after a later
  *    bufenlarge_context_progress().
  *  - A context and everything in it has one owner at a time: the caller makes sure that calls on
@@ -207,6 +207,15 @@ BUFENLARGE_API bufenlarge_channel_t *bufenlarge_context_channel(bufenlarge_conte
 /* Makes one bounded round of progress: completions, connection events, arrived slots, grants,
  * acknowledgements, timers. Returns the number of events handled; 0 when there were none. */
 BUFENLARGE_API unsigned bufenlarge_context_progress(bufenlarge_context_t *context);
+
+/* Waits until something may have come for this context, at most `microseconds`; to be called by a process that has
+ * nothing else to do, in place of bufenlarge_context_progress() again and again. Returns 1 after it has waited, 0 at
+ * once when there is work or the fabric cannot wake the process (verbs): the caller then goes on with progress. */
+BUFENLARGE_API int bufenlarge_context_sleep(bufenlarge_context_t *context, uint32_t microseconds);
+
+/* Returns how many processes of the job have their addresses on this host, this one included; 1 before
+ * bufenlarge_context_set_addresses(). */
+BUFENLARGE_API uint32_t bufenlarge_context_local_processes(const bufenlarge_context_t *context);
 
 /* Returns 1 when everything that send accepted, on all channels that have not failed, is written and
  * completed locally; else 0. */

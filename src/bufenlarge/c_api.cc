@@ -225,7 +225,8 @@ bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* conte
   if (count != context->upper.size) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const std::span all(static_cast<const std::byte*>(addresses), count * BUFENLARGE_ADDRESS_BYTES);
-    const std::uint32_t near = count_local(context->port.address(), all) * std::max(1u, context->upper.contexts);
+    context->local_processes = count_local(context->port.address(), all);
+    const std::uint32_t near = context->local_processes * std::max(1u, context->upper.contexts);
     context->context.set_addresses(all);
     context->context.set_window_bytes_max(
         context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
@@ -255,6 +256,8 @@ bufenlarge_channel_t* bufenlarge_context_channel(bufenlarge_context_t* context, 
     return nullptr;
   }
 }
+
+uint32_t bufenlarge_context_local_processes(const bufenlarge_context_t* context) { return context->local_processes; }
 
 int bufenlarge_context_idle(const bufenlarge_context_t* context) { return context->context.idle() ? 1 : 0; }
 

@@ -21,17 +21,31 @@ using bufenlarge::SendTarget;
 using bufenlarge::target_of;
 using bufenlarge::translate;
 
-extern "C" {
+namespace {
 
-unsigned bufenlarge_context_progress(bufenlarge_context_t* context) {
+// Runs a call that makes progress. An exception out of it is the context's end.
+template <class Call>
+unsigned guarded(bufenlarge_context_t* context, Call call) {
   try {
-    return context->context.progress();
+    return call(context->context);
   } catch (const std::bad_alloc&) {
     context->fail(BUFENLARGE_ERR_MEMORY, "memory is exhausted");
   } catch (const std::exception& error) {
     context->fail(BUFENLARGE_ERR_FABRIC, error.what());
   }
   return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+unsigned bufenlarge_context_progress(bufenlarge_context_t* context) {
+  return guarded(context, [](auto& channels) { return channels.progress(); });
+}
+
+int bufenlarge_context_sleep(bufenlarge_context_t* context, uint32_t microseconds) {
+  return guarded(context, [=](auto& channels) { return channels.sleep(microseconds) ? 1u : 0u; }) != 0 ? 1 : 0;
 }
 
 bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t* handle, const struct iovec* iov, int iov_count,

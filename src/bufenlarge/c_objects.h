@@ -83,6 +83,7 @@ struct bufenlarge_context {
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   const std::optional<std::uint64_t> window_memory;     // as set
   const bufenlarge_limits_t limits;
+  std::uint32_t local_processes = 1;  // of the job, by their addresses
   bool warned = false;
   std::string provider, protocol, interface_name, address;
 };

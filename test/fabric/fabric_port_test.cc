@@ -334,9 +334,10 @@ TEST_CASE("what the socket does not take at once arrives, on a port with many id
   constexpr std::size_t kBytes = 32 << 20;
   const FabricPort::Region from = one.port.allocate(kBytes), to = two.port.allocate(kBytes);
   std::memset(from.data(), 7, kBytes);
+  for (unsigned n = 0; n < 2000; ++n) one.poll();  // the queue cools before the write
   REQUIRE(one.port.write(active[3], {from, from.data(), kBytes, to.remote_address(), to.remote_key(),
                                      WriteUse::kData}) == WriteResult::kPosted);
-  for (unsigned n = 0; n < 5000; ++n) one.poll();  // the peer computes; the writer's queue cools
+  for (unsigned n = 0; n < 5000; ++n) one.poll();  // the peer computes; the queue cools again
   REQUIRE(both_poll(one, two, [&] { return one.data_written == 1; }));
   REQUIRE(both_poll(one, two, [&] { return std::to_integer<int>(to.data()[kBytes - 1]) == 7; }));
 }

@@ -62,6 +62,16 @@ unsigned Context<PortT>::progress() {
 }
 
 template <class PortT>
+bool Context<PortT>::sleep(std::uint32_t timeout_us) {
+  if constexpr (requires { core_.port.sleep(timeout_us); }) {
+    const bool has_work = !core_.notified.empty() || !core_.pending.empty() || !core_.timed.empty() || !loopback_.idle();
+    if (has_work || core_.port.poll_events(*this) != 0 || progress() != 0) return false;
+    return core_.port.sleep(timeout_us);
+  }
+  return false;
+}
+
+template <class PortT>
 inline unsigned Context<PortT>::poll_port() {
   rounds_unpolled_ = 0;
   const unsigned polled = core_.port.poll(*this);

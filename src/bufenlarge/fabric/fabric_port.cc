@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fabric/fabric_port.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -45,6 +46,7 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   fid_eq* event_queue = nullptr;
   must("fi_eq_open", fi_eq_open(fabric, &events, &event_queue, nullptr));
   events_.reset(event_queue);
+  must("fi_control", fi_control(&event_queue->fid, FI_GETWAIT, &events_descriptor_));
 
   verbs_ = !places_in_order(*info_);
   immediate_data_ = has_immediate_data(*info_);
@@ -226,6 +228,18 @@ std::uint64_t FabricPort::now_us() const {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
+}
+
+bool FabricPort::sleep(std::uint32_t timeout_us) {
+  if (verbs_) return false;
+  // The provider leaves the descriptor of an event queue readable after its events were read (fi_trywait(3) resets it).
+  fid* events = &events_->fid;
+  if (fi_trywait(fabric_.get(), &events, 1) != FI_SUCCESS) return true;
+  const int queues = completions_->size() == 1 ? (*completions_)[0].descriptor : ready_.descriptor();
+  std::array<pollfd, 2> watched{{{queues, POLLIN, 0}, {events_descriptor_, POLLIN, 0}}};
+  const timespec timeout{timeout_us / 1'000'000, static_cast<long>(timeout_us % 1'000'000) * 1000};
+  (void)ppoll(watched.data(), watched.size(), &timeout, nullptr);
+  return true;
 }
 
 // Reading the connection events of a verbs device is a system call, even when there are none. A connection takes

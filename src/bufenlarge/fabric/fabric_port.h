@@ -95,6 +95,11 @@ class FabricPort {
   template <class Handler>
   unsigned poll_events(Handler& handler);
 
+  // Waits until a completion, data or a connection event may have come, `timeout_us` microseconds at most; after a
+  // poll() and a poll_events() that found nothing, none is missed. Returns false at once where the device tells of
+  // arrivals by its memory alone (verbs).
+  bool sleep(std::uint32_t timeout_us);
+
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
   // Returns the memory that the queues of one endpoint take.
@@ -160,6 +165,7 @@ class FabricPort {
   FabricFid fabric_;
   DomainFid domain_;
   EventQueueFid events_;
+  int events_descriptor_ = -1;
   std::optional<CompletionQueues> completions_;
   ReadyQueues ready_;  // tcp
   WordCopySlab words_;

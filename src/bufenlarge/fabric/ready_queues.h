@@ -6,10 +6,11 @@
 // and a descriptor (FI_GETWAIT, fi_cq(3)), and one epoll set over the descriptors says which queues to read.
 //
 // A hot queue is read in each round: asking the epoll set about it would cost a message one more system call. A queue
-// becomes hot when a read finds something and when the port has posted a write on one of its endpoints: what the
-// socket did not take goes out by a later read of the queue, and only that read lets the descriptor tell of room in
-// the socket. A hot queue cools after `kQuietReads` reads that found nothing; after one such read while more than
-// `kHotQueuesMax` are hot. While hot queues find something, the epoll set is asked every `kRoundsUnasked` rounds.
+// becomes hot when a read finds something, and when the port posts a write on one of its endpoints: an answer may come
+// soon, and what stays in the provider's send buffer goes out by a later read, which also lets the descriptor tell of
+// room in the socket (tcpx_update_epoll). A hot queue cools after `kQuietReads` reads that found nothing; after one
+// such read while more than `kHotQueuesMax` are hot. While hot queues find something, the epoll set is asked every
+// `kRoundsUnasked` rounds.
 //
 // From libfabric 1.18 on the provider itself keeps a list of what is ready for a whole domain. Then a port has one
 // queue, and nothing of this is used.
@@ -42,6 +43,9 @@ class ReadyQueues {
   // Calls `read(queue)` for each queue that is to be read now. It returns how many things it has found.
   template <class Read>
   void poll(Read read);
+
+  // Returns a descriptor that is readable while a watched queue is; -1 before the first is watched.
+  [[nodiscard]] int descriptor() const { return epoll_; }
 
   static constexpr std::uint32_t kHotQueuesMax = 2;
   static constexpr std::uint32_t kQuietReads = 256;

@@ -89,6 +89,8 @@ typedef struct {
     int progress_count;         /* of MPICH, when it was last looked at */
     unsigned rounds_empty;      /* in a row */
     unsigned yield_after;       /* copy of the knob */
+    unsigned sleep_after_us;    /* 0: this process never sleeps */
+    uint64_t empty_since_us;    /* when the first of rounds_empty ended */
 } MPIDI_BUFENLARGE_vci_t;
 
 /* The knobs that the netmod reads itself (bufenlarge_knob_table.h). */
@@ -96,6 +98,8 @@ typedef struct {
     bool summary;
     const char *summary_file;   /* "": none; MPICH's variable owns the text */
     unsigned yield_after;
+    bool sleep_auto;
+    unsigned sleep_after_us;    /* 0: never */
 } MPIDI_BUFENLARGE_knobs_t;
 
 typedef struct {

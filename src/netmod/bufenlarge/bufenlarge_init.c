@@ -205,6 +205,7 @@ static int exchange_addresses(void)
         mpi_errno = MPIDI_BUFENLARGE_error(status, "the addresses of the processes are not valid");
         MPIR_ERR_CHECK(mpi_errno);
     }
+    MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci(0));
 
   fn_exit:
     MPL_free(of_one);

@@ -16,7 +16,11 @@
       "Where rank 0 writes the summary as JSON. Setting it turns the summary on.")                       \
     X(YIELD_AFTER, yield_after, "32", "0 to 1000000; 0 is never",                                        \
       "After this many rounds of progress without an event a process offers its processor to others "    \
-      "(sched_yield). For more processes than processors.")
+      "(sched_yield). For more processes than processors.")                                               \
+    X(SLEEP_AFTER, sleep_after, "auto", "auto, never, or 1us to 1s, as a number with us, ms or s",       \
+      "After this long without an event a process that waits in MPI sleeps until something comes, and leaves " \
+      "its processor to others. auto: 10us where the job has more processes on the host than there are "    \
+      "processors, otherwise never. Only over tcp, in processes without MPI threads that share no memory with others.")
 /* *INDENT-ON* */
 
 #endif /* BUFENLARGE_KNOB_TABLE_H_INCLUDED */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define YIELD_AFTER_MAX 1000000u
+#define SLEEP_AFTER_US_MAX 1000000u
 
 typedef MPIDI_BUFENLARGE_knobs_t knobs_t;
 
@@ -49,6 +50,27 @@ static bool read_yield_after(knobs_t * knobs, const char *text)
     }
     knobs->yield_after = value;
     return true;
+}
+
+static bool read_sleep_after(knobs_t * knobs, const char *text)
+{
+    static const struct {
+        const char *name;
+        unsigned us;
+    } units[] = { {"us", 1}, {"ms", 1000}, {"s", 1000000} };
+    char *unit;
+    knobs->sleep_auto = strcmp(text, "auto") == 0;
+    knobs->sleep_after_us = 0;
+    if (knobs->sleep_auto || strcmp(text, "never") == 0)
+        return true;
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    unsigned long value = strtoul(text, &unit, 10);
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(unit, units[i].name) == 0 && value >= 1 && value <= SLEEP_AFTER_US_MAX / units[i].us)
+            knobs->sleep_after_us = (unsigned) value * units[i].us;
+    }
+    return knobs->sleep_after_us != 0;
 }
 
 /* -- the netmod's own knobs -- */
