@@ -208,9 +208,9 @@ BUFENLARGE_API bufenlarge_channel_t *bufenlarge_context_channel(bufenlarge_conte
  * acknowledgements, timers. Returns the number of events handled; 0 when there were none. */
 BUFENLARGE_API unsigned bufenlarge_context_progress(bufenlarge_context_t *context);
 
-/* Waits until something may have come for this context, at most `microseconds`; to be called by a process that has
- * nothing else to do, in place of bufenlarge_context_progress() again and again. Returns 1 after it has waited, 0 at
- * once when there is work or the fabric cannot wake the process (verbs): the caller then goes on with progress. */
+/* Waits until something may have come for this context, at most `microseconds`. To be called by a process that has
+ * nothing else to do, right after a bufenlarge_context_progress() that returned 0. Returns 1 after it has waited, 0 at
+ * once when there is work left or the fabric cannot wake the process (verbs): the caller then goes on with progress. */
 BUFENLARGE_API int bufenlarge_context_sleep(bufenlarge_context_t *context, uint32_t microseconds);
 
 /* Returns how many processes of the job have their addresses on this host, this one included; 1 before

@@ -4,6 +4,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <functional>
+#include <thread>
+
 #include "fabric/port_side.h"
 
 namespace bufenlarge::test {
@@ -340,6 +344,47 @@ TEST_CASE("what the socket does not take at once arrives, on a port with many id
   for (unsigned n = 0; n < 5000; ++n) one.poll();  // the peer computes; the queue cools again
   REQUIRE(both_poll(one, two, [&] { return one.data_written == 1; }));
   REQUIRE(both_poll(one, two, [&] { return std::to_integer<int>(to.data()[kBytes - 1]) == 7; }));
+}
+
+// Sleeps on `side` for up to 2 s in another thread, which does `wake` after 20 ms. Returns the milliseconds it took.
+double slept_ms(PortSide& side, const std::function<void()>& wake, SleepEnd& end) {
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    wake();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  end = side.port.sleep(2'000'000);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  other.join();
+  return spent.count();
+}
+
+TEST_CASE("a port sleeps for the time given, and data or a request of a peer wakes it before", "[fabric_port][S2]") {
+  const unsigned links = GENERATE(1u, 40u);  // one completion queue, and several
+  PortSide one, two;
+  std::vector<FabricPort::Link> active, passive;
+  for (unsigned n = 0; n < links; ++n) {
+    active.push_back(one.open(two, pattern(52)));
+    REQUIRE(both_poll(one, two, [&] { return !two.requests.empty(); }));
+    passive.push_back(two.accept(pattern(52)));
+    REQUIRE(both_poll(one, two, [&] { return one.connected.size() == n + 1 && two.connected.size() == n + 1; }));
+  }
+  for (unsigned n = 0; n < 1000; ++n) two.poll();
+  SleepEnd end = two.port.sleep(1000);
+  if (end == SleepEnd::kEvents) two.poll();  // events that were read have left the descriptor readable
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(two.port.sleep(50'000) == SleepEnd::kWoken);
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(50));
+
+  const FabricPort::Region from = one.port.allocate(64), to = two.port.allocate(64);
+  const auto write = [&] {
+    (void)one.port.write(active.back(), {from, from.data(), 64, to.remote_address(), to.remote_key(), WriteUse::kSlots});
+  };
+  CHECK(slept_ms(two, write, end) < 1500);
+  CHECK(end == SleepEnd::kWoken);
+  two.poll();
+  CHECK(slept_ms(two, [&] { active.push_back(one.open(two, pattern(52))); }, end) < 1500);
+  CHECK(end == SleepEnd::kEvents);
 }
 
 TEST_CASE("after a hundred connections of one port nothing is left registered", "[fabric_port]") {

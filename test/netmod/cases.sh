@@ -93,6 +93,7 @@ quick_cases() {
     program_case stream default 4
     program_case threads one-slot 2
     program_case yields default 2
+    program_case sleeps default 2
     program_case onesided one-slot 3
     for setting in slots100 off one-slot threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
@@ -262,6 +263,11 @@ YIELD_AFTER=-3
 YIELD_AFTER=1000001
 YIELD_AFTER=5x
 YIELD_AFTER=99999999999999999999
+SLEEP_AFTER=on
+SLEEP_AFTER=0us
+SLEEP_AFTER=5
+SLEEP_AFTER=2s
+SLEEP_AFTER=-1ms
 END
 }
 

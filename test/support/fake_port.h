@@ -144,6 +144,10 @@ class FakePort {
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
+  SleepEnd sleep(std::uint32_t timeout_us) {
+    slept_us.push_back(timeout_us);
+    return sleep_end;
+  }
   [[nodiscard]] std::uint32_t group(const Link& link) const { return link.state()->group; }
   template <class Handler>
   unsigned poll(Handler& handler);
@@ -177,6 +181,8 @@ class FakePort {
   std::uint32_t next_group = 0;         // of the links made from now on
   // Groups that the next poll reports as placed, and no other; without a value each poll reports all.
   std::optional<std::vector<std::uint32_t>> placed;
+  SleepEnd sleep_end = SleepEnd::kWoken;
+  std::vector<std::uint32_t> slept_us;
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
   bool completes = true;
   bool refuses_open = false;

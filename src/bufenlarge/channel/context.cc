@@ -65,8 +65,10 @@ template <class PortT>
 bool Context<PortT>::sleep(std::uint32_t timeout_us) {
   if constexpr (requires { core_.port.sleep(timeout_us); }) {
     const bool has_work = !core_.notified.empty() || !core_.pending.empty() || !core_.timed.empty() || !loopback_.idle();
-    if (has_work || core_.port.poll_events(*this) != 0 || progress() != 0) return false;
-    return core_.port.sleep(timeout_us);
+    if (has_work) return false;
+    const SleepEnd end = core_.port.sleep(timeout_us);
+    if (end == SleepEnd::kEvents) (void)core_.port.poll_events(*this);
+    return end != SleepEnd::kCannot;
   }
   return false;
 }

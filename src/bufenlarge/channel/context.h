@@ -57,8 +57,8 @@ class Context {
   // One round. Returns how many things moved.
   unsigned progress();
   [[nodiscard]] bool idle() const;
-  // Waits until something may have come, `timeout_us` microseconds at most. Returns false, at once, where the port cannot
-  // wait for that, or when a list says that there is work, or a last look finds some.
+  // Waits until something may have come, `timeout_us` microseconds at most. To be called right after a round in which
+  // nothing moved. Returns false, at once, where the port cannot wait for that, or when there is work left.
   bool sleep(std::uint32_t timeout_us);
 
   // ---- events of the port, which calls them from poll() and poll_events()

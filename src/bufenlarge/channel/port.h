@@ -37,6 +37,9 @@
 //   handler.on_rejected(user, private_data)   when the peer has rejected the attempt
 //   handler.on_request(request, private_data) when a peer wants to connect
 // Private data is valid until the callback returns.
+//
+// A port may have sleep(timeout_us): it waits until something may have come, at most that many microseconds. Nothing that
+// comes after a poll() that found nothing is missed.
 #pragma once
 
 #include <concepts>
@@ -101,6 +104,13 @@ enum class WriteResult : std::uint8_t {
             // the port posts nothing else, and every other write of data has a completion
   kAgain,   // not accepted, there is no room in the queue: the caller tries again after poll()
   kFailed,  // not accepted, the link is lost
+};
+
+// How sleep() has ended.
+enum class SleepEnd : std::uint8_t {
+  kCannot,  // at once: nothing would wake the process
+  kWoken,   // something may have come, or the time has passed
+  kEvents,  // as kWoken, and poll_events() has to be called next
 };
 
 // The largest write that a device may send inline, in bytes: a control word, or a slot with 24 bytes of payload, which

@@ -230,16 +230,17 @@ std::uint64_t FabricPort::now_us() const {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
-bool FabricPort::sleep(std::uint32_t timeout_us) {
-  if (verbs_) return false;
-  // The provider leaves the descriptor of an event queue readable after its events were read (fi_trywait(3) resets it).
-  fid* events = &events_->fid;
-  if (fi_trywait(fabric_.get(), &events, 1) != FI_SUCCESS) return true;
+SleepEnd FabricPort::sleep(std::uint32_t timeout_us) {
+  if (verbs_) return SleepEnd::kCannot;
   const int queues = completions_->size() == 1 ? (*completions_)[0].descriptor : ready_.descriptor();
   std::array<pollfd, 2> watched{{{queues, POLLIN, 0}, {events_descriptor_, POLLIN, 0}}};
   const timespec timeout{timeout_us / 1'000'000, static_cast<long>(timeout_us % 1'000'000) * 1000};
-  (void)ppoll(watched.data(), watched.size(), &timeout, nullptr);
-  return true;
+  if (ppoll(watched.data(), watched.size(), &timeout, nullptr) <= 0 || watched[1].revents == 0) return SleepEnd::kWoken;
+  // The provider leaves the descriptor of an event queue readable after its events were read: fi_trywait(3) resets it,
+  // and the events are read after that.
+  fid* events = &events_->fid;
+  (void)fi_trywait(fabric_.get(), &events, 1);
+  return SleepEnd::kEvents;
 }
 
 // Reading the connection events of a verbs device is a system call, even when there are none. A connection takes

@@ -95,10 +95,8 @@ class FabricPort {
   template <class Handler>
   unsigned poll_events(Handler& handler);
 
-  // Waits until a completion, data or a connection event may have come, `timeout_us` microseconds at most; after a
-  // poll() and a poll_events() that found nothing, none is missed. Returns false at once where the device tells of
-  // arrivals by its memory alone (verbs).
-  bool sleep(std::uint32_t timeout_us);
+  // See channel/port.h. It cannot where the device tells of arrivals by its memory alone (verbs).
+  SleepEnd sleep(std::uint32_t timeout_us);
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }

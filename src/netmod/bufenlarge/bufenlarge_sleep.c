@@ -17,7 +17,7 @@
 
 /* One sleep, at most: progress has other work that nobody announces, such as queries of generalized requests. */
 #define SLEEP_US_MAX 1000u
-#define AUTO_US 10u
+#define AUTO_US 5u
 /* Rounds that wait take no longer than this, each. */
 #define WAITING_ROUND_US 4u
 

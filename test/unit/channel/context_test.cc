@@ -174,6 +174,44 @@ TEST_CASE("a channel whose endpoint was replaced is looked at in the group of th
   CHECK(fixture.context.core().rings.size() == 1);
 }
 
+TEST_CASE("a context sleeps in its port when it has nothing to do, and not when a list has work", "[context][S2]") {
+  ContextFixture fixture;
+  fixture.connect(1);
+  fixture.rounds(3);
+  CHECK(fixture.context.sleep(700));
+  CHECK(fixture.port.slept_us == std::vector<std::uint32_t>{700});
+  fixture.port.sleep_end = SleepEnd::kCannot;
+  CHECK_FALSE(fixture.context.sleep(700));
+  fixture.port.sleep_end = SleepEnd::kWoken;
+  fixture.port.slept_us.clear();
+
+  SECTION("a message to oneself waits") { fixture.context.loopback().send(Vector({8}).all(), false); }
+  SECTION("a write was not accepted") {
+    fixture.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };
+    CHECK(fixture.send({8}).bytes == 8);
+  }
+  SECTION("a connection waits for its time") { CHECK(fixture.send({8}, 2) == kNothingSent); }
+  SECTION("a notification is not read") {
+    fixture.port.arrives = Arrival::kMixed;
+    fixture.notify(1);
+    fixture.port.poll(fixture.context);
+  }
+  CHECK_FALSE(fixture.context.sleep(700));
+  CHECK(fixture.port.slept_us.empty());
+}
+
+TEST_CASE("connection events that end a sleep are handled before the next round", "[context][S2]") {
+  ContextFixture fixture;
+  fixture.connect(2);
+  fixture.rounds(FakeContext::kEventRounds);
+  fixture.port.request(fixture.peer(1).hello_bytes(1));
+  CHECK(fixture.context.sleep(700));
+  CHECK(fixture.port.accepted.empty());
+  fixture.port.sleep_end = SleepEnd::kEvents;
+  CHECK(fixture.context.sleep(700));
+  CHECK(fixture.port.accepted.size() == 1);
+}
+
 TEST_CASE("where every slot is notified a round looks at no ring", "[context][S1]") {
   ContextFixture fixture;
   fixture.port.arrives = Arrival::kNotified;
