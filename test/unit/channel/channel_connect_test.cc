@@ -65,14 +65,18 @@ TEST_CASE("memory of a failed attempt is used again for the next, zeroed", "[cha
 
 TEST_CASE("a refusal at the time limit fails the channel with a clear error", "[channel][connect]") {
   ContextFixture fixture(limited(50'000));
-  FakePort::LinkState* link = fixture.want();
+  fixture.port.now += 100'000;  // that nobody refuses
+  fixture.port.lost(fixture.want(), "Connection refused");
+  fixture.rounds(2);
+  CHECK(fixture.upper.failures.empty());
   fixture.port.now += 50'000;
-  fixture.port.lost(link, "Connection refused");
+  fixture.rounds();
+  fixture.port.lost(fixture.port.opened.back(), "Connection refused");
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kTimedOut);
   CHECK(fixture.upper.failures[0].peer == 1);
-  CHECK_THAT(fixture.upper.failures[0].text, Contains("refused") && Contains("1 attempt") && Contains("50 ms"));
+  CHECK_THAT(fixture.upper.failures[0].text, Contains("refused") && Contains("2 attempt") && Contains("50 ms"));
   CHECK(fixture.channel().ring_bytes().now == 0);
   CHECK(fixture.context.core().attempts_out == 0);
   CHECK(fixture.send({8}) == Sent{Status::kTimedOut, 0});

@@ -93,9 +93,12 @@ TEST_CASE("a stale refusal past the time limit fails the channel, too", "[channe
   ChannelSettings limited = settings(two_phases());
   limited.connect_timeout_us = 50'000;
   ContextFixture fixture(limited);
-  FakePort::LinkState* link = fixture.want();
+  const Bytes stale = reject_bytes(RejectReason::kStale, fixture.peer().expectation());
+  fixture.port.rejected(fixture.want(), stale);
+  fixture.rounds();
   fixture.port.now += 50'000;
-  fixture.port.rejected(link, reject_bytes(RejectReason::kStale, fixture.peer().expectation()));
+  fixture.rounds();
+  fixture.port.rejected(fixture.port.opened.back(), stale);
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kTimedOut);
