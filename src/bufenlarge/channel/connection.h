@@ -72,6 +72,7 @@ class Connection {
   void on_first_slot();
   void update_link();
   void want_time();
+  void end_attempt();
 
   PeerLink<Port>& link_;
   SendRing<Port>& send_ring_;
@@ -79,7 +80,8 @@ class Connection {
   Connect connect_;
   const void* address_;                      // of a peer of the own job
   const OtherJobPeer* other_job_ = nullptr;  // else
-  bool attempt_counted_ = false;             // in Core::attempts_out
+  typename Core<Port>::Attempts::Place attempt_;  // in Core::attempts, with attempt_counted_
+  bool attempt_counted_ = false;
   bool hello_due_ = false;
   bool time_listed_ = false;
 };

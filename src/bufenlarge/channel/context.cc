@@ -49,7 +49,7 @@ unsigned Context<PortT>::progress() {
     moved = look_at_rings();
     if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
   }
-  if (++round_ % kEventRounds == 0 || core_.attempts_out != 0) moved += core_.port.poll_events(*this);
+  if (++round_ % kEventRounds == 0 || !core_.attempts.empty()) moved += core_.port.poll_events(*this);
   if (!core_.notified.empty()) moved += serve_notified();
   if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]]
     serve_lists();

@@ -78,7 +78,7 @@ TEST_CASE("a refusal at the time limit fails the channel with a clear error", "[
   CHECK(fixture.upper.failures[0].peer == 1);
   CHECK_THAT(fixture.upper.failures[0].text, Contains("refused") && Contains("2 attempt") && Contains("50 ms"));
   CHECK(fixture.channel().ring_bytes().now == 0);
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   CHECK(fixture.send({8}) == Sent{Status::kTimedOut, 0});
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("an endpoint that cannot be opened counts as a refusal", "[channel][co
   CHECK(fixture.send({8}) == kNothingSent);
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == State::kBackoff);
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   fixture.port.now += 50'000;
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
@@ -120,12 +120,12 @@ TEST_CASE("a request that cannot be accepted leaves the channel to be opened ano
 
 TEST_CASE("no more attempts are out than the bound; the others follow as they come free", "[channel][connect]") {
   constexpr std::uint32_t kPeers = 200;
-  constexpr std::uint32_t kMost = FakeContext::Core::kAttemptsMax;
+  constexpr std::uint32_t kMost = FakeContext::Core::Attempts::kYoungMax;
   ContextFixture fixture(settings(two_phases()), kPeers + 1);
   for (std::uint32_t rank = 1; rank <= kPeers; ++rank) CHECK(fixture.send({8}, rank) == kNothingSent);
   fixture.rounds(3);
   REQUIRE(fixture.port.opened.size() == kMost);
-  CHECK(fixture.context.core().attempts_out == kMost);
+  CHECK(fixture.context.core().attempts.out() == kMost);
   std::size_t answered = 0;
   while (answered < kPeers) {
     // event: a few are answered, one of them refused
@@ -137,10 +137,10 @@ TEST_CASE("no more attempts are out than the bound; the others follow as they co
     }
     fixture.rounds(2);
     // Expect
-    REQUIRE(fixture.context.core().attempts_out <= kMost);
+    REQUIRE(fixture.context.core().attempts.out() <= kMost);
     REQUIRE(fixture.port.opened.size() == std::min<std::size_t>(answered + kMost, kPeers));
   }
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   for (std::uint32_t rank = 1; rank <= kPeers; ++rank) CHECK(fixture.channel(rank).connected());
 }
 
