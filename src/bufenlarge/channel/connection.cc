@@ -254,6 +254,23 @@ void Connection<PortT>::on_lost(std::string_view why) {
 }
 
 template <class PortT>
+void Connection<PortT>::on_unreachable(std::string_view why) {
+  act(connect_.on_unreachable(link_.port().now_us(), link_.core().random()), why);
+}
+
+template <class PortT>
+void Connection<PortT>::on_interrupted(std::string_view why) {
+  link_.trace("attempt ", connect_.attempt(), " is to be made again: ", why);
+  act(connect_.on_interrupted(link_.port().now_us(), link_.core().random()), why);
+}
+
+// A peer whose host has responded computes; it is waited for.
+template <class PortT>
+void Connection<PortT>::on_overdue() {
+  if (!link_.reached()) on_unreachable("no response from its host");
+}
+
+template <class PortT>
 void Connection<PortT>::on_link_lost() {
   act(connect_.on_lost(link_.port().now_us(), link_.core().random()), link_.loss(), Status::kPeerFailed);
 }

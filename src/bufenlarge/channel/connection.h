@@ -44,6 +44,11 @@ class Connection {
   void on_rejected(std::span<const std::byte> data);
   // An attempt failed.
   void on_lost(std::string_view why);
+  void on_unreachable(std::string_view why);
+  // An attempt ended for a reason that has nothing to do with the peer.
+  void on_interrupted(std::string_view why);
+  // The attempt is as old as the connect time limit.
+  void on_overdue();
   // An established connection is lost, and everything that came before is read.
   void on_link_lost();
   // A checked request of this peer. Answers it.
