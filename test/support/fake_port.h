@@ -67,6 +67,7 @@ class FakePort {
     Bytes data;                  // handed to open() or accept()
     bool connected = false;
     std::uint32_t group = 0;
+    bool reached = true;         // the peer's host has responded
   };
 
   class Link {
@@ -141,6 +142,7 @@ class FakePort {
   Link open(const void* address, std::span<const std::byte> data, void* user);
   Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
+  [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
@@ -159,6 +161,8 @@ class FakePort {
   void connected(LinkState* link, Bytes data);
   void rejected(LinkState* link, Bytes data);
   void lost(LinkState* link, std::string why);
+  void unreachable(LinkState* link, std::string why);
+  void unnamed_failure(std::string why);
   void request(Bytes data, LinkState* from = nullptr);
   // Completes this many of the oldest posted writes. With `completes` set, poll() completes them all.
   void complete(std::size_t count) { due_completions_ += count; }
@@ -184,6 +188,7 @@ class FakePort {
   SleepEnd sleep_end = SleepEnd::kWoken;
   std::vector<std::uint32_t> slept_us;
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
+  std::size_t events_per_poll = SIZE_MAX;
   bool completes = true;
   bool refuses_open = false;
   bool refuses_accept = false;
@@ -204,7 +209,7 @@ class FakePort {
 
  private:
   struct Event {
-    enum class Kind { kConnected, kRejected, kLost, kRequest } kind;
+    enum class Kind { kConnected, kRejected, kLost, kUnreachable, kUnnamed, kRequest } kind;
     LinkState* link;
     Bytes data;
     std::string why;
@@ -287,13 +292,17 @@ template <class Handler>
 unsigned FakePort::poll_events(Handler& handler) {
   unsigned count = 0;
   if (before_events) before_events();
-  for (; !events_.empty(); ++count) {
+  for (; !events_.empty() && count < events_per_poll; ++count) {
     Event event = std::move(events_.front());
     events_.pop_front();
     if (event.kind == Event::Kind::kRequest) {
       Request request{event.data, event.link};
       handler.on_request(request, event.data);
       if (!request.answered) fabric.violations.push_back("a request was not answered");
+      continue;
+    }
+    if (event.kind == Event::Kind::kUnnamed) {
+      handler.on_unnamed_failure(event.why);
       continue;
     }
     if (event.link->user == nullptr) continue;
@@ -303,6 +312,7 @@ unsigned FakePort::poll_events(Handler& handler) {
     }
     if (event.kind == Event::Kind::kRejected) handler.on_rejected(event.link->user, event.data);
     if (event.kind == Event::Kind::kLost) handler.on_lost(event.link->user, event.why);
+    if (event.kind == Event::Kind::kUnreachable) handler.on_unreachable(event.link->user, event.why);
   }
   return count;
 }

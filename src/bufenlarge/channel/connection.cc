@@ -44,13 +44,18 @@ void Connection<PortT>::want() {
 template <class PortT>
 bool Connection<PortT>::tick(std::uint64_t now_us) {
   auto& core = link_.core();
-  act(connect_.tick(now_us, core.attempts_out < core.kAttemptsMax), "");
+  act(connect_.tick(now_us, core.attempts.free(now_us)), "");
   return !link_.failed() && connect_.timed();
 }
 
 template <class PortT>
+void Connection<PortT>::end_attempt() {
+  if (std::exchange(attempt_counted_, false)) link_.core().attempts.finish(attempt_);
+}
+
+template <class PortT>
 void Connection<PortT>::close() {
-  if (std::exchange(attempt_counted_, false)) --link_.core().attempts_out;
+  end_attempt();
   link_.close();
 }
 
@@ -175,7 +180,7 @@ std::string Connection<PortT>::no_endpoint() const {
 
 template <class PortT>
 void Connection<PortT>::open() {
-  ++link_.core().attempts_out;
+  attempt_ = link_.core().attempts.start(link_.channel(), link_.port().now_us());
   attempt_counted_ = true;
   if (!prepare_memory()) {
     link_.fail(Status::kMemoryError, link_.no_memory("the rings of a new connection"));
@@ -214,8 +219,7 @@ bool Connection<PortT>::check_reply(std::span<const std::byte> data) {
     return false;
   }
   adopt(hello);
-  --link_.core().attempts_out;
-  attempt_counted_ = false;
+  end_attempt();
   return true;
 }
 
@@ -247,6 +251,23 @@ void Connection<PortT>::on_rejected(std::span<const std::byte> data) {
 template <class PortT>
 void Connection<PortT>::on_lost(std::string_view why) {
   act(connect_.on_lost(link_.port().now_us(), link_.core().random()), why);
+}
+
+template <class PortT>
+void Connection<PortT>::on_unreachable(std::string_view why) {
+  act(connect_.on_unreachable(link_.port().now_us(), link_.core().random()), why);
+}
+
+template <class PortT>
+void Connection<PortT>::on_interrupted(std::string_view why) {
+  link_.trace("attempt ", connect_.attempt(), " is to be made again: ", why);
+  act(connect_.on_interrupted(link_.port().now_us(), link_.core().random()), why);
+}
+
+// A peer whose host has responded computes; it is waited for.
+template <class PortT>
+void Connection<PortT>::on_overdue() {
+  if (!link_.reached()) on_unreachable("no response from its host");
 }
 
 template <class PortT>

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "channel/attempts.h"
 #include "channel/control_slab.h"
 #include "channel/log_sink.h"
 #include "channel/poll_set.h"
@@ -54,6 +55,7 @@ template <class PortT>
 struct Core {
   using Port = PortT;
   using Channel = bufenlarge::Channel<Port>;
+  using Attempts = bufenlarge::Attempts<Channel>;
 
   Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in, std::uint32_t rank_in,
        const UpperLayer& upper_in)
@@ -83,12 +85,10 @@ struct Core {
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
   LogSink* log = nullptr;      // with log_level above kOff
   LogLevel log_level = LogLevel::kOff;
-  bool port_drained = true;        // the last poll found the completion queues empty, and nothing was lost since
-  std::uint32_t attempts_out = 0;  // connection attempts under way
+  bool port_drained = true;  // the last poll found the completion queues empty, and nothing was lost since
+  Attempts attempts;
   std::uint32_t crossings = 0;
   std::uint64_t random_state = 0;
-
-  static constexpr std::uint32_t kAttemptsMax = 64;
 
   // splitmix64; for jitter only
   std::uint32_t random() {

@@ -58,7 +58,6 @@ struct Endpoint {
   bool holds_data = false;
   std::uint32_t received = 0;  // receives of this endpoint that have completed, modulo 2^32
   std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
-  bool connecting = false;     // an own attempt is under way
 };
 
 // Owns an endpoint's libfabric object and closes it. Its port outlives it.
