@@ -85,4 +85,5 @@ struct bufenlarge_context {
   const bufenlarge_limits_t limits;
   bool warned = false;
   std::string provider, protocol, interface_name, address;
+  std::string agreement;  // what has to be equal in all processes of the job, an item a line
 };
