@@ -8,6 +8,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_table.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
@@ -35,6 +36,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_pmi.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_send.c \

@@ -101,6 +101,7 @@ typedef struct {
 typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[MPIDI_CH4_MAX_VCIS];
     bufenlarge_options_t *options;      /* the library's knobs */
+    uint64_t job_key;
     MPIDI_BUFENLARGE_knobs_t knobs;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes at once */
     MPI_Aint rendezvous_min;    /* smallest data that is advertised */
