@@ -21,6 +21,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_wire.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_agreement.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_data.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_recv.c \
@@ -30,6 +31,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_disconnect.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \

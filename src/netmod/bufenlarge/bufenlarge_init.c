@@ -2,13 +2,12 @@
 /*
  * bufenlarge_init.c: from MPI_Init to the first message. init_local checks the knobs, so that a wrong one
  * ends MPI_Init before anything is opened. init_world, with MPI_COMM_WORLD, opens the library's contexts,
- * and the processes exchange the job's key and their addresses through PMI. No process connects: that
- * happens with the first message.
+ * and the processes exchange their addresses, and compare what has to be equal, through PMI
+ * (bufenlarge_exchange.c). No process connects: that happens with the first message.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_exchange.h"
-#include "mpidu_bc.h"
 
 /* Waits for the other processes before MPI_Init fails: a process that ends while others still start PMI
  * makes Hydra 4.0.2 stop without printing why. Each process has one more barrier to pass, this one or
@@ -107,52 +106,6 @@ static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
     MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.rendezvous_min - 1);
 }
 
-/* Gives one VCI's context its addresses out of `all`, which has the addresses of all VCIs for each
- * process. */
-static bufenlarge_status_t set_addresses(const MPIDI_BUFENLARGE_vci_t * vci, const unsigned char *all,
-                                         unsigned char *own)
-{
-    const size_t per_process = (size_t) MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES;
-    for (int rank = 0; rank < MPIR_Process.size; rank++)
-        memcpy(own + (size_t) rank * BUFENLARGE_ADDRESS_BYTES,
-               all + rank * per_process + (size_t) vci->number * BUFENLARGE_ADDRESS_BYTES,
-               BUFENLARGE_ADDRESS_BYTES);
-    return bufenlarge_context_set_addresses(vci->context, own, (size_t) MPIR_Process.size);
-}
-
-static int exchange_addresses(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    unsigned char addresses[MPIDI_CH4_MAX_VCIS * BUFENLARGE_ADDRESS_BYTES];
-    unsigned char *of_one = MPL_malloc((size_t) MPIR_Process.size * BUFENLARGE_ADDRESS_BYTES, MPL_MEM_ADDRESS);
-    void *all;
-    int all_bytes = 0;
-    bufenlarge_status_t status = BUFENLARGE_OK;
-
-    MPIR_ERR_CHKANDJUMP(!of_one, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    for (int i = 0; i < MPIDI_global.n_vcis; i++)
-        bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context, addresses + i * BUFENLARGE_ADDRESS_BYTES);
-    /* Every process gives addresses of equal length: the variants for other cases (same_len FALSE,
-     * roots_only TRUE) do not work together in MPICH 4.0.2. */
-    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
-                                      addresses, MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES, TRUE, FALSE,
-                                      &all, &all_bytes);
-    MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < MPIDI_global.n_vcis && status == BUFENLARGE_OK; i++)
-        status = set_addresses(MPIDI_BUFENLARGE_vci(i), all, of_one);
-    MPIDU_bc_table_destroy();
-    if (status != BUFENLARGE_OK) {
-        mpi_errno = MPIDI_BUFENLARGE_error(status, "the addresses of the processes are not valid");
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    MPL_free(of_one);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     bufenlarge_context_stats_t stats;
@@ -167,6 +120,25 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
     printf("===========================\n");
 }
 
+static void close_contexts(void)
+{
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
+        MPIDI_BUFENLARGE_vci(i)->context = NULL;
+    }
+}
+
+/* All contexts, or none. */
+static int open_contexts(void)
+{
+    int mpi_errno = MPIDI_BUFENLARGE_knobs_check_file();
+    for (int i = 0; i < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i));
+    if (mpi_errno != MPI_SUCCESS)
+        close_contexts();
+    return mpi_errno;
+}
+
 int MPIDI_BUFENLARGE_init_world(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -177,15 +149,10 @@ int MPIDI_BUFENLARGE_init_world(void)
 
     mpi_errno = MPIDI_BUFENLARGE_job_key_get();
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_BUFENLARGE_knobs_check_file();
+    mpi_errno = MPIDI_BUFENLARGE_exchange(open_contexts());
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
-        mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i));
-        MPIR_ERR_CHECK(mpi_errno);
-    }
     set_limits(MPIDI_BUFENLARGE_main_vci());
-    mpi_errno = exchange_addresses();
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_BUFENLARGE_global.has_world = true;
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)
         print_debug_summary(MPIDI_BUFENLARGE_main_vci());
 
@@ -193,10 +160,7 @@ int MPIDI_BUFENLARGE_init_world(void)
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
-        bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
-        MPIDI_BUFENLARGE_vci(i)->context = NULL;
-    }
+    close_contexts();
     goto fn_exit;
 }
 

@@ -90,7 +90,7 @@ int MPIDI_BUFENLARGE_pmi_get(const char *name, int rank, void *data, size_t byte
  * address can connect; so rank 0 puts it before a barrier that MPICH has anyway. */
 int MPIDI_BUFENLARGE_job_key_put(void)
 {
-    uint64_t key = 0, values[2];
+    uint64_t key = 0;
     ssize_t bytes;
     if (MPIR_Process.rank != 0)
         return MPI_SUCCESS;
@@ -100,25 +100,20 @@ int MPIDI_BUFENLARGE_job_key_put(void)
     if (bytes != (ssize_t) sizeof(key))
         return MPIDI_BUFENLARGE_error(BUFENLARGE_ERR_FABRIC, "getrandom gave no key for the job");
     MPIDI_BUFENLARGE_global.job_key = key;
-    values[0] = key;
-    values[1] = (uint64_t) MPIDI_global.n_vcis;
-    return MPIR_Process.size > 1 ? MPIDI_BUFENLARGE_pmi_put("key", values, sizeof(values)) : MPI_SUCCESS;
+    return MPIR_Process.size > 1 ? MPIDI_BUFENLARGE_pmi_put("key", &key, sizeof(key)) : MPI_SUCCESS;
 }
 
 int MPIDI_BUFENLARGE_job_key_get(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    uint64_t values[2];
+    uint64_t key;
     size_t got = 0;
     if (MPIR_Process.rank == 0)
         return MPI_SUCCESS;
-    mpi_errno = MPIDI_BUFENLARGE_pmi_get("key", 0, values, sizeof(values), &got);
+    mpi_errno = MPIDI_BUFENLARGE_pmi_get("key", 0, &key, sizeof(key), &got);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(got != sizeof(values), mpi_errno, MPI_ERR_INTERN, "**intern");
-    MPIDI_BUFENLARGE_global.job_key = values[0];
-    MPIR_ERR_CHKANDJUMP2(values[1] != (uint64_t) MPIDI_global.n_vcis, mpi_errno, MPI_ERR_OTHER,
-                         "**bufenlarge_vcis_differ", "**bufenlarge_vcis_differ %d %d", MPIDI_global.n_vcis,
-                         (int) values[1]);
+    MPIR_ERR_CHKANDJUMP(got != sizeof(key), mpi_errno, MPI_ERR_INTERN, "**intern");
+    MPIDI_BUFENLARGE_global.job_key = key;
 
   fn_exit:
     return mpi_errno;
