@@ -18,6 +18,9 @@ slots 8|demo|default SLOTS 16 8,16 ${knob}_SLOTS=16,16/has ${knob}_SLOTS=8,16
 shared-memory 8|demo|mixed SLOTS 16 8,16 ${knob}_SLOTS=16,16/has ${knob}_SLOTS=8,16
 provider 4|demo|default PROVIDER tcp verbs wire version $version, provider tcp/$refusal
 END
+    echo "unequal/wire-version|disagree|3|disagree|wire version/$version/99|20"
+    echo "unequal/offer|disagree|3|disagree|provider/tcp/verbs|20"
+    echo "unequal/protocol|disagree|3|disagree|protocol/FI_PROTO_SOCK_TCP/FI_PROTO_IWARP|20"
 }
 
 # The error that all ranks have to end MPI_Init with when rank $2 has the text $4 and rank $1 the text $3.
@@ -36,4 +39,12 @@ case_unequal() {
     run_job "$6" "$5" "${words[@]}" "${mpiexec[@]}" -n $((ranks - 1)) -env "$knob" "$one" "$test_program" : \
         -n 1 -env "$knob" "$other" "$test_program"
     check_unequal 0 $((ranks - 1)) "${texts%%/*}" "${texts#*/}" "$5" "$6"
+}
+
+# case_disagree: ARGUMENTS is "ITEM/VALUE/VALUE": the program gives the last rank the second value.
+case_disagree() {
+    local ranks=$2 item one other
+    IFS=/ read -r item one other <<<"$4"
+    run_job "$6" "$5" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" -n "$ranks" "$work/bin/$3" "$item" "$other"
+    check_unequal 0 $((ranks - 1)) "$item $one" "has $item $other" "$5" "$6"
 }
