@@ -18,11 +18,8 @@ vcis_cases() {
     program_case threads default 4 # one of the four
     echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
     echo "vcis/more-than-there-are|vcis_refused|2|demo|9 is 9; this MPICH was configured for at most 4|60"
-    echo "vcis/unequal|unequal|2|demo|default CH4_NUM_VCIS 2 3 $(unequal_vcis)|20"
-    echo "vcis/unequal-shared|unequal|4|demo|mixed CH4_NUM_VCIS 2 3 $(unequal_vcis)|20"
+    echo "vcis/unequal|unequal|2|demo|default CH4_NUM_VCIS 2 3 MPIR_CVAR_CH4_NUM_VCIS=2/has MPIR_CVAR_CH4_NUM_VCIS=3|20"
 }
-
-unequal_vcis() { echo "MPIR_CVAR_CH4_NUM_VCIS=2/has MPIR_CVAR_CH4_NUM_VCIS=3"; }
 
 # The same where there is one VCI.
 one_vci_cases() {
