@@ -177,6 +177,12 @@ BUFENLARGE_API void bufenlarge_context_close(bufenlarge_context_t *context);
 /* Writes the context's own endpoint address, BUFENLARGE_ADDRESS_BYTES long. */
 BUFENLARGE_API void bufenlarge_context_address(const bufenlarge_context_t *context, void *address);
 
+/* Writes what has to be equal in all processes of a job before they may connect: wire version, libfabric's
+ * provider and protocol, PHASES and SLOTS, an item a line. Equal items make equal texts. A buffer of
+ * BUFENLARGE_MESSAGE_BYTES holds it. */
+BUFENLARGE_API void bufenlarge_context_agreement(const bufenlarge_context_t *context, char *text,
+                                                 size_t text_bytes);
+
 /* Gives the context the addresses of all processes of the job, in order of rank (`count` equals the
  * configured size), and copies them. To be called before the first bufenlarge_context_channel(). */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t *context,

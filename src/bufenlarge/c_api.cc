@@ -81,6 +81,18 @@ std::uint32_t count_local(const sockaddr_in& own, std::span<const std::byte> add
   return count;
 }
 
+// What check_hello() compares, and what has to be equal before a Hello can be sent.
+std::string agreement_text(const bufenlarge::PhaseTable& phases, const std::string& provider,
+                           const std::string& protocol) {
+  std::string slot_bytes, slots;
+  for (std::uint8_t phase = 0; phase < phases.count; ++phase) {
+    slot_bytes += (phase == 0 ? "" : ",") + std::to_string(phases.at(phase).slot_bytes);
+    slots += (phase == 0 ? "" : ",") + std::to_string(phases.at(phase).slots);
+  }
+  return "wire version " + std::to_string(bufenlarge::kWireVersion) + "\nprovider " + provider + "\nprotocol " +
+         protocol + "\nMPIR_CVAR_BUFENLARGE_PHASES=" + slot_bytes + "\nMPIR_CVAR_BUFENLARGE_SLOTS=" + slots;
+}
+
 // Thresholds of this fabric, unless the user has set one for all of them.
 bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi_info& info) {
   return {knob.value_or(bufenlarge::kRendezvousMin), knob.value_or(bufenlarge::window_read_min(info)),
@@ -101,7 +113,8 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
-      address(bufenlarge::address_text(port.address())) {
+      address(bufenlarge::address_text(port.address())),
+      agreement(agreement_text(knobs.settings().phases, provider, protocol)) {
   if (knobs.values().log != bufenlarge::LogLevel::kOff) context.set_log(knobs.values().log, log);
   if (upper.warn == nullptr) return;
   port.set_on_refused([this](const std::string& why) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of the C boundary that only looks. Nothing here throws.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "c_objects.h"
@@ -34,6 +35,10 @@ std::string bufenlarge_context::describe(std::uint32_t peer) const {
 }
 
 extern "C" {
+
+void bufenlarge_context_agreement(const bufenlarge_context_t* context, char* text, size_t text_bytes) {
+  if (text_bytes != 0) std::snprintf(text, text_bytes, "%s", context->agreement.c_str());
+}
 
 bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, uint32_t peer, void* name) {
   const auto& context = handle->context;

@@ -86,4 +86,5 @@ struct bufenlarge_context {
   std::uint32_t local_processes = 1;  // of the job, by their addresses
   bool warned = false;
   std::string provider, protocol, interface_name, address;
+  std::string agreement;  // what has to be equal in all processes of the job, an item a line
 };

@@ -71,6 +71,21 @@ TEST_CASE("a value of NULL or an empty value keeps the default", "[c_api]") {
   CHECK(bufenlarge_options_check(options.get(), nullptr, 0) == BUFENLARGE_OK);
 }
 
+TEST_CASE("the agreement has a line for each item, and only the line of a knob that differs differs", "[c_api][S6]") {
+  const auto agreement_of = [](const KnobTexts& knobs) {
+    const Process process(knobs, 0, 2, 7);
+    char text[BUFENLARGE_MESSAGE_BYTES];
+    bufenlarge_context_agreement(process.context(), text, sizeof text);
+    return std::string(text);
+  };
+  const std::string begin = "wire version " + std::to_string(BUFENLARGE_WIRE_VERSION) +
+                            "\nprovider tcp\nprotocol FI_PROTO_SOCK_TCP\nMPIR_CVAR_BUFENLARGE_PHASES=";
+  CHECK(agreement_of({}) == begin + "512,8256\nMPIR_CVAR_BUFENLARGE_SLOTS=16,16");
+  CHECK(agreement_of({{"PHASES", "512,8264"}}) == begin + "512,8264\nMPIR_CVAR_BUFENLARGE_SLOTS=16,16");
+  CHECK(agreement_of({{"SLOTS", "16,8"}}) == begin + "512,8256\nMPIR_CVAR_BUFENLARGE_SLOTS=16,8");
+  CHECK(agreement_of({{"THRESHOLD", "50%"}, {"RENDEZVOUS", "off"}, {"ACK_TIMEOUT", "2s"}}) == agreement_of({}));
+}
+
 TEST_CASE("check and open find knobs that contradict each other", "[c_api]") {
   const Options options = make_options({{"SLOTS", "1,2,3"}});
   char message[BUFENLARGE_MESSAGE_BYTES] = "";

@@ -155,7 +155,7 @@ case_aborted() {
 
 # MPICH breaks long messages into lines, each with a prefix of its own; here they are one again.
 whole_messages() {
-    sed 's/^push_line([0-9]*)[.]*: ch4:bufenlarge: //' "$1" | tr -d '\n'
+    sed 's/^MPIDI_BUFENLARGE_error([0-9]*)[.]*: ch4:bufenlarge: //' "$1" | tr -d '\n'
 }
 
 # What is allowed for a knob, as its documentation says.
@@ -201,14 +201,6 @@ case_empty_knob() {
     run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${words[@]}" \
         "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program"
     check_job "$test_program" "$limit" "$log"
-}
-
-# Two processes with unequal rings: refused by both, with both values.
-case_unequal_phases() {
-    local test_program=$work/bin/$3 limit=$5 log=$6 knob=MPIR_CVAR_BUFENLARGE_PHASES
-    run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" \
-        -n 1 -env "$knob" 512,8192 "$test_program" : -n 1 -env "$knob" 256,8192 "$test_program"
-    check_refusal "$limit" "$log" PHASES "512 bytes" "256 bytes"
 }
 
 # ---- malformed messages ---------------------------------------------------------------------------

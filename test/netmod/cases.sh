@@ -304,7 +304,7 @@ netmod_cases() {
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"
     done < <(bad_knobs)
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
-    echo "badknobs/unequal-phases|unequal_phases|2|demo||60"
+    unequal_cases
     malformed_cases
     echo "unauthorized/tcp|unauthorized|4|p2p_random|unauthorized default|120"
     echo "unauthorized/fabric|unauthorized|4|p2p_random|unauthorized_fabric default|120"

@@ -18,7 +18,7 @@ vcis_cases() {
     program_case threads default 4 # one of the four
     echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
     echo "vcis/more-than-there-are|vcis_refused|2|demo|9 is 9; this MPICH was configured for at most 4|60"
-    echo "vcis/unequal|vcis_unequal|2|demo||60"
+    echo "vcis/unequal|unequal|2|demo|default CH4_NUM_VCIS 2 3 MPIR_CVAR_CH4_NUM_VCIS=2/has MPIR_CVAR_CH4_NUM_VCIS=3|20"
 }
 
 # The same where there is one VCI.
@@ -43,11 +43,4 @@ case_vcis_used() {
 case_vcis_refused() {
     run_job "$6" "$5" MPIR_CVAR_NOLOCAL=1 "MPIR_CVAR_CH4_NUM_VCIS=${4%% *}" "${mpiexec[@]}" -n "$2" "$work/bin/$3"
     check_refusal "$5" "$6" MPIR_CVAR_CH4_NUM_VCIS "${4#* }"
-}
-
-case_vcis_unequal() {
-    local test_program=$work/bin/$3 knob=MPIR_CVAR_CH4_NUM_VCIS
-    run_job "$6" "$5" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" \
-        -n 1 -env "$knob" 2 "$test_program" : -n 1 -env "$knob" 3 "$test_program"
-    check_refusal "$5" "$6" "$knob is 3 here and 2 in rank 0"
 }

@@ -8,6 +8,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_table.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
@@ -20,6 +21,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_wire.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_agreement.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_data.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_recv.c \
@@ -29,12 +31,14 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_disconnect.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_pmi.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_send.c \

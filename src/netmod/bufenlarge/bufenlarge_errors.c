@@ -6,6 +6,9 @@
 /* A line of MPICH's error stack ends, unmarked, after 256 bytes, location included. */
 #define LINE_BYTES 200
 
+/* Kept until MPI_COMM_WORLD exists. */
+static char start_error[BUFENLARGE_MESSAGE_BYTES];
+
 static int error_class(bufenlarge_status_t status)
 {
     switch (status) {
@@ -38,6 +41,8 @@ int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
     const size_t bytes = MPL_MIN(strlen(text), BUFENLARGE_MESSAGE_BYTES);
     size_t lines = 1;
 
+    if (!MPIDI_BUFENLARGE_global.has_world)
+        snprintf(start_error, sizeof(start_error), "%s", text);
     while (bytes - begin[lines - 1] > LINE_BYTES) {
         size_t end = begin[lines - 1] + LINE_BYTES;
         while (end > begin[lines - 1] + LINE_BYTES / 2 && text[end - 1] != ' ')
@@ -53,6 +58,12 @@ int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text)
                                          errclass, "**bufenlarge", "**bufenlarge %s", line);
     }
     return mpi_errno;
+}
+
+/* Returns the text of the error that keeps this process from starting. */
+const char *MPIDI_BUFENLARGE_start_error(void)
+{
+    return start_error;
 }
 
 /* Keeps the first error of a VCI until progress can return it. */

@@ -105,6 +105,8 @@ typedef struct {
 typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[MPIDI_CH4_MAX_VCIS];
     bufenlarge_options_t *options;      /* the library's knobs */
+    uint64_t job_key;
+    bool has_world;             /* MPI_COMM_WORLD exists */
     MPIDI_BUFENLARGE_knobs_t knobs;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes at once */
     MPI_Aint rendezvous_min;    /* smallest data that is advertised */
@@ -166,6 +168,7 @@ int MPIDI_BUFENLARGE_knobs_check_file(void);
 /* bufenlarge_errors.c */
 void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
 int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text);
+const char *MPIDI_BUFENLARGE_start_error(void);
 int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer);
 
 /* bufenlarge_peer.c */

@@ -2,18 +2,16 @@
 /*
  * bufenlarge_init.c: from MPI_Init to the first message. init_local checks the knobs, so that a wrong one
  * ends MPI_Init before anything is opened. init_world, with MPI_COMM_WORLD, opens the library's contexts,
- * and the processes exchange the job's key and their addresses through PMI. No process connects: that
- * happens with the first message.
+ * and the processes exchange their addresses, and compare what has to be equal, through PMI
+ * (bufenlarge_exchange.c). No process connects: that happens with the first message.
  */
 #include "mpidimpl.h"
-#include <inttypes.h>
 #include "bufenlarge_noinline.h"
-#include "mpidu_bc.h"
-#include <sys/random.h>
+#include "bufenlarge_exchange.h"
 
 /* Waits for the other processes before MPI_Init fails: a process that ends while others still start PMI
  * makes Hydra 4.0.2 stop without printing why. Each process has one more barrier to pass, this one or
- * the one of spread_job_key(). */
+ * the one behind MPID_Init() in MPICH. */
 static int wait_for_others(int mpi_errno)
 {
     if (MPIR_Process.size > 1) {
@@ -40,6 +38,8 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHKANDJUMP2(MPIDI_global.n_vcis > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
                          "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_global.n_vcis,
                          MPIDI_CH4_MAX_VCIS);
+    mpi_errno = MPIDI_BUFENLARGE_job_key_put();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_BUFENLARGE_knobs_read();
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
@@ -59,81 +59,20 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     goto fn_exit;
 }
 
-/* Tells all processes the key, and the number of VCIs, because each process sends one address per VCI
- * next. It cannot use MPIR_pmi_bcast(): in MPICH 4.0.2 the number in its key gets out of step between
- * nodes of one process and nodes of several, which then wait for, or read, different keys. */
-static int spread_job_key(uint64_t * key_p)
-{
-    static const char name[] = "bufenlarge-job-key";
-    char text[32];
-    int mpi_errno = MPI_SUCCESS, vcis = 0;
-
-    if (MPIR_Process.rank == 0) {
-        snprintf(text, sizeof(text), "%016" PRIx64 ":%d", *key_p, MPIDI_global.n_vcis);
-        mpi_errno = MPIR_pmi_kvs_put(name, text);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    mpi_errno = MPIR_pmi_barrier();
-    MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_Process.rank != 0) {
-        mpi_errno = MPIR_pmi_kvs_get(0, name, text, sizeof(text));
-        MPIR_ERR_CHECK(mpi_errno);
-        MPIR_ERR_CHKANDJUMP(sscanf(text, "%" SCNx64 ":%d", key_p, &vcis) != 2, mpi_errno,
-                            MPI_ERR_INTERN, "**intern");
-        MPIR_ERR_CHKANDJUMP2(vcis != MPIDI_global.n_vcis, mpi_errno, MPI_ERR_OTHER,
-                             "**bufenlarge_vcis_differ", "**bufenlarge_vcis_differ %d %d",
-                             MPIDI_global.n_vcis, vcis);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Rank 0 draws the job's key and hands it to all processes through PMI, so it is on no command line, and
- * a process outside the job does not learn it. It has to be known before a process makes its address,
- * because any process that has the address can connect. */
-static int share_job_key(uint64_t * key_p)
-{
-    int mpi_errno = MPI_SUCCESS;
-    *key_p = 0;
-    if (MPIR_Process.rank == 0) {
-        ssize_t bytes;
-        do {
-            bytes = getrandom(key_p, sizeof(*key_p), 0);
-        } while (bytes < 0 && errno == EINTR);
-        if (bytes != (ssize_t) sizeof(*key_p)) {
-            mpi_errno = MPIDI_BUFENLARGE_error(BUFENLARGE_ERR_FABRIC,
-                                               "getrandom gave no key for the job");
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-    }
-    if (MPIR_Process.size > 1) {
-        mpi_errno = spread_job_key(key_p);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 static void print_warning(void *user, const char *text)
 {
     fprintf(stderr, "bufenlarge: rank %d: warning: %s\n", MPIR_Process.rank, text);
     fflush(stderr);
 }
 
-static int open_context(MPIDI_BUFENLARGE_vci_t * vci, uint64_t job_key)
+static int open_context(MPIDI_BUFENLARGE_vci_t * vci)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
     const bufenlarge_context_config_t config = {
         .options = MPIDI_BUFENLARGE_global.options,
         .rank = (uint32_t) MPIR_Process.rank,
         .size = (uint32_t) MPIR_Process.size,
-        .job_key = job_key,
+        .job_key = MPIDI_BUFENLARGE_global.job_key,
         .deliver = MPIDI_BUFENLARGE_deliver,
         .failed = MPIDI_BUFENLARGE_failed,
         .user = vci,
@@ -167,53 +106,6 @@ static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
     MPIDI_BUFENLARGE_global.eager_max = MPL_MIN(eager_max, MPIDI_BUFENLARGE_global.rendezvous_min - 1);
 }
 
-/* Gives one VCI's context its addresses out of `all`, which has the addresses of all VCIs for each
- * process. */
-static bufenlarge_status_t set_addresses(const MPIDI_BUFENLARGE_vci_t * vci, const unsigned char *all,
-                                         unsigned char *own)
-{
-    const size_t per_process = (size_t) MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES;
-    for (int rank = 0; rank < MPIR_Process.size; rank++)
-        memcpy(own + (size_t) rank * BUFENLARGE_ADDRESS_BYTES,
-               all + rank * per_process + (size_t) vci->number * BUFENLARGE_ADDRESS_BYTES,
-               BUFENLARGE_ADDRESS_BYTES);
-    return bufenlarge_context_set_addresses(vci->context, own, (size_t) MPIR_Process.size);
-}
-
-static int exchange_addresses(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    unsigned char addresses[MPIDI_CH4_MAX_VCIS * BUFENLARGE_ADDRESS_BYTES];
-    unsigned char *of_one = MPL_malloc((size_t) MPIR_Process.size * BUFENLARGE_ADDRESS_BYTES, MPL_MEM_ADDRESS);
-    void *all;
-    int all_bytes = 0;
-    bufenlarge_status_t status = BUFENLARGE_OK;
-
-    MPIR_ERR_CHKANDJUMP(!of_one, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    for (int i = 0; i < MPIDI_global.n_vcis; i++)
-        bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context, addresses + i * BUFENLARGE_ADDRESS_BYTES);
-    /* Every process gives addresses of equal length: the variants for other cases (same_len FALSE,
-     * roots_only TRUE) do not work together in MPICH 4.0.2. */
-    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
-                                      addresses, MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES, TRUE, FALSE,
-                                      &all, &all_bytes);
-    MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < MPIDI_global.n_vcis && status == BUFENLARGE_OK; i++)
-        status = set_addresses(MPIDI_BUFENLARGE_vci(i), all, of_one);
-    MPIDU_bc_table_destroy();
-    if (status != BUFENLARGE_OK) {
-        mpi_errno = MPIDI_BUFENLARGE_error(status, "the addresses of the processes are not valid");
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci(0));
-
-  fn_exit:
-    MPL_free(of_one);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     bufenlarge_context_stats_t stats;
@@ -228,27 +120,40 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
     printf("===========================\n");
 }
 
+static void close_contexts(void)
+{
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
+        MPIDI_BUFENLARGE_vci(i)->context = NULL;
+    }
+}
+
+/* All contexts, or none. */
+static int open_contexts(void)
+{
+    int mpi_errno = MPIDI_BUFENLARGE_knobs_check_file();
+    for (int i = 0; i < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i));
+    if (mpi_errno != MPI_SUCCESS)
+        close_contexts();
+    return mpi_errno;
+}
+
 int MPIDI_BUFENLARGE_init_world(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    uint64_t job_key;
     MPIR_FUNC_ENTER;
 
     for (int rank = 0; rank < MPIR_Process.size; rank++)
         MPIDIU_get_av(0, rank).netmod.bufenlarge.number = (uint32_t) rank;
 
-    mpi_errno = share_job_key(&job_key);
+    mpi_errno = MPIDI_BUFENLARGE_job_key_get();
     MPIR_ERR_CHECK(mpi_errno);
-    /* Not before: MPI_Init fails in one process only, so the others have to be past PMI's start. */
-    mpi_errno = MPIDI_BUFENLARGE_knobs_check_file();
+    mpi_errno = MPIDI_BUFENLARGE_exchange(open_contexts());
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
-        mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i), job_key);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
     set_limits(MPIDI_BUFENLARGE_main_vci());
-    mpi_errno = exchange_addresses();
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_main_vci());
+    MPIDI_BUFENLARGE_global.has_world = true;
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)
         print_debug_summary(MPIDI_BUFENLARGE_main_vci());
 
@@ -256,10 +161,7 @@ int MPIDI_BUFENLARGE_init_world(void)
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
-        bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
-        MPIDI_BUFENLARGE_vci(i)->context = NULL;
-    }
+    close_contexts();
     goto fn_exit;
 }
 
