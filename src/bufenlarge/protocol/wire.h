@@ -83,6 +83,22 @@ struct EnlargeRequest {
 };
 static_assert(sizeof(EnlargeRequest) == 8);
 
+// Section 12: the payload of SlotKind::kClose.
+enum class CloseStep : std::uint8_t {
+  kRequest = 1,  // the sender wants to close the connection; any slot that it sends after this takes that back
+  kAgree = 2,    // answers a request: the sender writes nothing more, unless the other side goes on
+  kRefuse = 3,   // answers a request: the connection stays
+  kGoOn = 4,     // after an agreement: the connection stays, although the side that asked has no other slot to send
+};
+
+struct CloseMessage {
+  std::uint32_t number;  // of the request: 1, 2, ... per connection and direction
+  std::uint8_t step;     // CloseStep
+  std::uint8_t for_room;  // of a request: 1 when the sender needs room for another connection
+  std::uint16_t reserved;
+};
+static_assert(sizeof(CloseMessage) == 8);
+
 // Section 10: reading the peer's memory. A request lists segments of sources that the peer has advertised and
 // segments of the reader's own memory. The response is RDMA writes; the last carries `sequence` as immediate data.
 inline constexpr std::uint8_t kReadLast = 1;         // flag: the peer releases the sources after its response

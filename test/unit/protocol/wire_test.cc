@@ -46,6 +46,14 @@ TEST_CASE("an enlargement request is its number and its phase", "[wire][E5]") {
   CHECK(bytes_of(EnlargeRequest{0x01020304, 2}) == Numbers{4, 3, 2, 1, 2, 0, 0, 0});
 }
 
+TEST_CASE("a message about closing is the request's number, the step and whether room is needed", "[wire]") {
+  CHECK(bytes_of(CloseMessage{0x01020304, 2, 1, 0}) == Numbers{4, 3, 2, 1, 2, 1, 0, 0});
+  CHECK(static_cast<unsigned>(CloseStep::kRequest) == 1);
+  CHECK(static_cast<unsigned>(CloseStep::kAgree) == 2);
+  CHECK(static_cast<unsigned>(CloseStep::kRefuse) == 3);
+  CHECK(static_cast<unsigned>(CloseStep::kGoOn) == 4);
+}
+
 TEST_CASE("an acknowledgement has its head flag first and its tail flag last", "[wire][E8]") {
   EnlargeAck ack{};
   ack.ring_address = 0x1112131415161718u;
