@@ -29,6 +29,7 @@ constexpr std::array kEdges{
     Edge{State::kAccepting, State::kWanted},     Edge{State::kSilent, State::kReady},
     Edge{State::kSilent, State::kAccepting},     Edge{State::kSilent, State::kIdle},
     Edge{State::kSilent, State::kWanted},        Edge{State::kReady, State::kFailed},
+    Edge{State::kReady, State::kIdle},           Edge{State::kReady, State::kWanted},
 };
 
 }  // namespace
@@ -97,6 +98,8 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
       return Action::kClose;
     case RejectReason::kStale:
       return retry(now_us, random);
+    case RejectReason::kNoRoom:
+      return on_no_room(now_us, random);
     case RejectReason::kVersion:
     case RejectReason::kGeometry:
     case RejectReason::kUnauthorized:
@@ -104,6 +107,22 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
   }
   set_state(State::kFailed, "the peer refuses this process");
   return Action::kFail;
+}
+
+// A peer that makes room is no peer that refuses: the time limit begins anew.
+Connect::Action Connect::on_no_room(std::uint64_t now_us, std::uint32_t random) {
+  if (state_ != State::kConnecting) return Action::kNone;
+  set_state(State::kBackoff, "there is no room for the connection");
+  pause_us_ = std::min(pause_us_, kRoomPauseMaxUs);
+  wake_us_ = now_us + pause_us_ + random % pause_us_;
+  pause_us_ = std::min(pause_us_ * 2, kRoomPauseMaxUs);
+  wanted_since_us_ = now_us;
+  return Action::kClose;
+}
+
+void Connect::on_ended() {
+  set_state(wanted_ ? State::kWanted : State::kIdle, "both sides agreed to close");
+  pause_us_ = kPauseMinUs;
 }
 
 Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {

@@ -225,6 +225,7 @@ enum class RejectReason : std::uint8_t {
   kGeometry = 3,      // the phases differ
   kUnauthorized = 4,  // no Hello, another job's key, or no rank of this job; the rejection carries no data
   kStale = 5,         // the rejecting side has a newer attempt or connection of the rejected one
+  kNoRoom = 6,        // the rejecting side has as many connections as it may; it is making room
 };
 
 struct Reject {
