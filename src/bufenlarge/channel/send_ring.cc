@@ -41,6 +41,13 @@ void SendRing<PortT>::set_peer_wants(bool checks, bool notifications) {
   target_.wants_notifications = notifications;
 }
 
+template <class PortT>
+void SendRing<PortT>::end() {
+  drop();
+  start(0, link_.core().settings.phases.at(0).slots, 0, 0);
+  notify_before_ = 0;
+}
+
 // ---- messages
 
 template <class PortT>
