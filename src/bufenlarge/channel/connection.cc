@@ -44,7 +44,8 @@ void Connection<PortT>::want() {
 template <class PortT>
 bool Connection<PortT>::tick(std::uint64_t now_us) {
   auto& core = link_.core();
-  act(connect_.tick(now_us, core.attempts_out < core.kAttemptsMax), "");
+  act(connect_.tick(now_us, core.attempts_out < core.kAttemptsMax && core.has_room()), "");
+  if (connect_.state() == Connect::State::kWanted && !core.has_room()) core.room_wanted = true;
   return !link_.failed() && connect_.timed();
 }
 
@@ -58,7 +59,30 @@ void Connection<PortT>::close() {
 template <class PortT>
 void Connection<PortT>::update_link() {
   using State = typename PeerLink<Port>::State;
-  link_.set_state(connect_.ready() ? State::kReady : connect_.established() ? State::kConnected : State::kClosed);
+  const bool ready = connect_.ready() && !held_;
+  link_.set_state(ready ? State::kReady : connect_.established() ? State::kConnected : State::kClosed);
+}
+
+template <class PortT>
+void Connection<PortT>::hold(bool held) {
+  held_ = held;
+  if (held) connect_.settle();
+  update_link();
+}
+
+// Whoever asked for the end had nothing to send any more.
+template <class PortT>
+void Connection<PortT>::end() {
+  if (!std::exchange(held_, false)) connect_.settle();
+  close();
+  connect_.on_ended();
+  update_link();
+  if (connect_.timed()) want_time();
+}
+
+template <class PortT>
+void Connection<PortT>::give_way() {
+  act(connect_.on_no_room(link_.port().now_us(), link_.core().random()), "");
 }
 
 template <class PortT>

@@ -15,15 +15,16 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 4;
+inline constexpr std::uint8_t kWireVersion = 5;
 
-// Section 2: slots. Kinds 0 and 6 to 255 are not used.
+// Section 2: slots. Kinds 0 and 7 to 255 are not used.
 enum class SlotKind : std::uint8_t {
   kPayload = 1,         // a fragment of a message
   kEnlargeRequest = 2,  // EnlargeRequest; the last slot of its ring
   kHello = 3,           // no payload; the active side's first slot
   kReadRequest = 4,     // ReadRequest and its segments
   kReadFragment = 5,    // ReadFragment and data: a part of a response that comes through the ring
+  kClose = 6,           // CloseMessage
 };
 
 inline constexpr std::uint8_t kMarkFirst = 1;
