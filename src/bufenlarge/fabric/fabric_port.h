@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -91,6 +92,8 @@ class FabricPort {
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
+  // Returns how many endpoints there are, those that are closed and wait to be used again included.
+  [[nodiscard]] std::size_t endpoints() const { return endpoints_.size(); }
   // Returns the memory that the queues of one endpoint take.
   [[nodiscard]] QueueMemory queues() const {
     return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, receives_);
@@ -114,6 +117,8 @@ class FabricPort {
   };
 
   [[nodiscard]] Endpoint* make_endpoint(fi_info* info, void* user);
+  // A closed endpoint that nothing can name any more, or a new one.
+  [[nodiscard]] Endpoint& spare_endpoint();
   [[nodiscard]] Event next_event();
   [[nodiscard]] Event decode_error();
   // Reads a failed completion. Returns the endpoint that it belongs to, or nullptr if it names none.
@@ -159,10 +164,13 @@ class FabricPort {
   std::array<Endpoint::Tag, kReadsPerPortMax> shared_tags_{};
   ListenerFid listener_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::deque<Endpoint*> closed_;  // of these, the oldest first
   std::array<std::byte, 512> event_bytes_{};
   sockaddr_in address_{};
   std::string last_error_;
   std::uint64_t events_read_us_ = 0;
+  std::uint64_t polls_empty_ = 0;   // times that the completion queues were found empty
+  std::uint64_t events_empty_ = 0;  // and the event queue
   std::size_t inline_bytes_ = 0;
   std::size_t parts_max_ = 1;  // most ranges of one write (tcp)
   std::uint64_t ends_by_immediate_ = 0;
@@ -180,6 +188,7 @@ template <class Handler>
 unsigned FabricPort::poll(Handler& handler) {
   unsigned count = 0;
   for (std::size_t i = 0; i < completions_->size(); ++i) count += poll_queue(handler, (*completions_)[i]);
+  polls_empty_ += count == 0;
   return count;
 }
 
@@ -249,7 +258,10 @@ unsigned FabricPort::poll_events(Handler& handler) {
   if (verbs_ && !events_due()) return 0;
   for (unsigned count = 0;; ++count) {
     Event event = next_event();
-    if (event.kind == Event::Kind::kNone) return count;
+    if (event.kind == Event::Kind::kNone) {
+      ++events_empty_;
+      return count;
+    }
     if (event.kind == Event::Kind::kRequest) {
       handler.on_request(event.request, event.data);
       continue;
