@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "fabric/deaf_listener.h"
 #include "fabric/job.h"
 #include "fabric/port_side.h"
 
@@ -46,6 +47,22 @@ TEST_CASE("a port that nobody listens on is an error after the connect time limi
   process.progress();
   CHECK(process.stats().registered_bytes == 4096);  // the page of control blocks stays
   CHECK(process.failures.size() == 1);
+}
+
+TEST_CASE("a host that does not respond is an error after the connect time limit", "[loss][connect][S4]") {
+  const DeafListener deaf;
+  Process process({{"CONNECT_TIMEOUT", "200ms"}}, 0, 2, 7);
+  Bytes addresses = process.address;
+  add_address(addresses, deaf.address());
+  REQUIRE(bufenlarge_context_set_addresses(process.context(), addresses.data(), 2) == BUFENLARGE_OK);
+  const auto begin = Clock::now();
+  CHECK(process.send(1, Vector({8}).all()) == 0);
+  REQUIRE(comes_true([&] { return !process.failures.empty(); }, [&] { process.progress(); }));
+  const auto took = Clock::now() - begin;
+  CHECK(took >= std::chrono::milliseconds(200));
+  CHECK(took < std::chrono::seconds(5));
+  CHECK(process.failures[0].status == BUFENLARGE_ERR_TIMEOUT);
+  CHECK_THAT(process.failures[0].text, Contains("200 ms") && Contains("no response from its host"));
 }
 
 TEST_CASE("a channel waits beyond the time limit for a peer that does not respond: it may be computing",

@@ -30,6 +30,8 @@ class PortSide {
   void on_data_written(void*) { ++data_written; }
   void on_read_done(void*, std::uint32_t sequence) { ends.push_back(sequence); }
   void on_lost(void*, std::string_view why) { lost.emplace_back(why); }
+  void on_unreachable(void*, std::string_view why) { unreachable.emplace_back(why); }
+  void on_unnamed_failure(std::string_view why) { unnamed.emplace_back(why); }
   void on_connected(void*, std::span<const std::byte> data) { connected.emplace_back(data.begin(), data.end()); }
   void on_rejected(void*, std::span<const std::byte> data) { rejected.emplace_back(data.begin(), data.end()); }
   void on_request(FabricPort::Request& request, std::span<const std::byte> data) {
@@ -55,6 +57,8 @@ class PortSide {
   unsigned data_written = 0;
   std::vector<std::uint32_t> ends;
   std::vector<std::string> lost;
+  std::vector<std::string> unreachable;
+  std::vector<std::string> unnamed;
   std::vector<Bytes> connected;
   std::vector<Bytes> rejected;
   std::deque<Incoming> requests;

@@ -61,7 +61,8 @@ TEST_CASE("an acknowledgement that does not come whole is asked for again", "[si
 TEST_CASE("attempts that cross or fail end in one connection", "[sim]") {
   hold(SimKind::kConnections, 300,
        {BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(connects_refused), BUFENLARGE_COUNT(attempts_lost),
-        BUFENLARGE_COUNT(accepts_lost), BUFENLARGE_COUNT(requests_closed), BUFENLARGE_COUNT(rejections)});
+        BUFENLARGE_COUNT(lost_unnamed), BUFENLARGE_COUNT(accepts_lost), BUFENLARGE_COUNT(requests_closed),
+        BUFENLARGE_COUNT(rejections)});
 }
 
 TEST_CASE("a side that cannot have a large ring does without, and the data goes in fragments", "[sim][E7][E9]") {
@@ -82,8 +83,8 @@ TEST_CASE("the other channels finish while one waits for its acknowledgement", "
 
 TEST_CASE("the death of a process is reported once and harms nobody else", "[sim]") {
   hold(SimKind::kDeath, 300,
-       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(notifications),
-        BUFENLARGE_COUNT(reads_lost)});
+       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(attempts_unanswered),
+        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(reads_lost)});
 }
 
 TEST_CASE("rings of one slot and slots of the smallest size lose nothing", "[sim][E2]") {

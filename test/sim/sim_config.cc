@@ -14,7 +14,9 @@ constexpr std::uint32_t kRingBytesMax = 128 * 1024;
 class Draw {
  public:
   Draw(std::uint64_t seed, SimKind kind)
-      : random_(seed * 16 + static_cast<std::uint64_t>(kind)), kind_(kind) {}
+      : random_(seed * 16 + static_cast<std::uint64_t>(kind)),
+        late_(~seed * 16 + static_cast<std::uint64_t>(kind)),
+        kind_(kind) {}
 
   SimConfig make(std::uint64_t seed) {
     config_.seed = seed;
@@ -52,6 +54,7 @@ class Draw {
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> chunks(bool may_grow);
 
   SimRandom random_;
+  SimRandom late_;  // of what came to be drawn later: the rest of a seed's world stays what it was
   SimConfig config_;
   SimKind kind_;
 };
@@ -149,6 +152,7 @@ void Draw::connections() {
   faults.open_fails = one_of({0, 100});
   faults.connect_refused = one_of({0, 100, 300});
   faults.attempt_lost = one_of({0, 100, 300});
+  faults.lost_unnamed = late_.chance(500) ? late_.between(1, 1000) : 0;
   faults.accept_fails = one_of({0, 50});
   faults.accept_lost = one_of({0, 100});
   faults.silent_lost = one_of({0, 500});
@@ -180,9 +184,13 @@ void Draw::special() {
   if (is(SimKind::kMixed) || is(SimKind::kAcks) || is(SimKind::kGrowth)) acks();
   if (is(SimKind::kMixed) || is(SimKind::kConnections)) connections();
   if (is(SimKind::kMixed) || is(SimKind::kMemory)) memory();
-  if (is(SimKind::kDeath)) config_.death = SimDeath{random_.below(config_.peers), random_.between(20, 3000)};
+  if (is(SimKind::kDeath)) {
+    config_.death = SimDeath{random_.below(config_.peers), random_.between(20, 3000)};
+    config_.black_hole = late_.chance(300);
+  }
   if (is(SimKind::kMixed)) config_.close_early = random_.chance(100);
   if (is(SimKind::kLeave)) config_.leave = true;
+  if (!is(SimKind::kLeave) && late_.chance(600)) config_.poll_events_max = late_.chance(500) ? 1 : 8;
   if (is(SimKind::kStall)) config_.stall = AckStall{0, 1, 3'000'000};
   config_.responses_max = one_of({0, 5, 30});
   if (is(SimKind::kStall) || is(SimKind::kLeave)) config_.responses_max = 0;

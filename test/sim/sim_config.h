@@ -64,6 +64,7 @@ struct SimConfig {
   bool any_order = false;  // see SimFabric
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;
+  std::uint32_t poll_events_max = ~0u;
   bool virtual_addresses = false;
   std::vector<SimMessagePlan> plan;
   std::vector<SimReadPlan> reads;
@@ -71,6 +72,7 @@ struct SimConfig {
   std::uint32_t responses_max = 0;               // messages sent from inside of the deliver callback
   std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register at once
   std::optional<SimDeath> death;
+  bool black_hole = false;        // the dead process's host does not respond any more
   std::optional<AckStall> stall;  // until_us counts from the start
   std::uint32_t unauthorized = 0;    // requests that are none of the job's
   bool close_early = false;       // contexts are closed while writes are under way

@@ -31,6 +31,7 @@ struct SimFaults {
   std::uint32_t open_fails = 0;       // no endpoint to be had
   std::uint32_t connect_refused = 0;  // nobody listens, for the moment
   std::uint32_t attempt_lost = 0;     // the active side sees it; the request may still arrive
+  std::uint32_t lost_unnamed = 0;     // of the lost ones: the active side does not see which
   std::uint32_t accept_fails = 0;
   std::uint32_t accept_lost = 0;      // lost between accept and the active side's event
   std::uint32_t silent_lost = 0;      // of the lost ones: after the passive side's connected event

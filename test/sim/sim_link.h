@@ -73,6 +73,9 @@ class SimEndpoint {
   [[nodiscard]] SimRules& rules() { return rules_; }
   [[nodiscard]] bool doomed() const { return doomed_; }
   void set_doomed() { doomed_ = true; }
+  // The attempt's packets get lost: there will be no event.
+  [[nodiscard]] bool unreached() const { return unreached_; }
+  void set_unreached() { unreached_ = true; }
 
   std::vector<std::byte> hello;  // private data handed to open() or accept()
   std::uint64_t last_event_us = 0;  // events of one endpoint keep their order
@@ -158,6 +161,7 @@ class SimEndpoint {
   bool broken_ = false;
   bool lost_ = false;
   bool doomed_ = false;  // the attempt is lost, whatever the other side does
+  bool unreached_ = false;
   bool closed_seen_ = false;  // the other side knows that this one is closed
 };
 

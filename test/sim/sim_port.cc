@@ -56,6 +56,12 @@ SimPort::Link SimPort::open(const void* address, std::span<const std::byte> data
 
 void SimPort::connect(SimEndpoint& active, SimPort& target) {
   SimRandom& random = fabric_.random;
+  if (!target.alive_ && fabric_.black_hole) {
+    ++fabric_.totals.attempts_unanswered;
+    active.set_doomed();
+    active.set_unreached();
+    return;
+  }
   if (!target.alive_ || random.chance(fabric_.faults.connect_refused)) {
     ++fabric_.totals.connects_refused;
     active.set_doomed();
@@ -66,10 +72,17 @@ void SimPort::connect(SimEndpoint& active, SimPort& target) {
   if (random.chance(fabric_.faults.attempt_lost)) {
     ++fabric_.totals.attempts_lost;
     active.set_doomed();
-    push(EventKind::kLost, &active, {}, "connection timed out");
+    lose_attempt(active);
     arrives = random.chance(500);
   }
   if (arrives) target.push(EventKind::kRequest, &active, active.hello, "");
+}
+
+// As verbs: now and then the event does not say which attempt was lost.
+void SimPort::lose_attempt(SimEndpoint& active) {
+  const bool unnamed = fabric_.random.chance(fabric_.faults.lost_unnamed);
+  fabric_.totals.lost_unnamed += unnamed;
+  push(unnamed ? EventKind::kUnnamed : EventKind::kLost, unnamed ? nullptr : &active, {}, "connection timed out");
 }
 
 void SimPort::knock(std::span<const std::byte> data) { push(EventKind::kRequest, nullptr, copy(data), ""); }

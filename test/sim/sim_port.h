@@ -66,6 +66,7 @@ class SimPort {
   [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
+  [[nodiscard]] bool reached(const Link& link) const { return link && !link.endpoint()->unreached(); }
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
   [[nodiscard]] Arrival arrival() const { return fabric_.arrival_of(rank_); }
@@ -90,7 +91,7 @@ class SimPort {
   [[nodiscard]] bool alive() const { return alive_; }
 
  private:
-  enum class EventKind : std::uint8_t { kRequest, kConnected, kRejected, kLost };
+  enum class EventKind : std::uint8_t { kRequest, kConnected, kRejected, kLost, kUnnamed };
   struct Event {
     EventKind kind;
     SimEndpoint* endpoint;  // the own one; of a request: the active side's, nullptr of an unauthorized caller
@@ -103,6 +104,7 @@ class SimPort {
   // Puts an event of `endpoint` (nullptr: of nobody's) into this port's queue.
   void push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte> data, const char* why);
   void connect(SimEndpoint& active, SimPort& target);
+  void lose_attempt(SimEndpoint& active);
   void join(SimEndpoint& active, SimEndpoint& passive);
   void lose(SimEndpoint& active, SimEndpoint& passive);
   [[nodiscard]] bool next_event(Event& event);
@@ -164,7 +166,7 @@ unsigned SimPort::poll_events(Handler& handler) {
   Event event;
   unsigned count = 0;
   fabric_.go_on();
-  for (; next_event(event); ++count) dispatch(handler, event);
+  for (; count < fabric_.poll_events_max && next_event(event); ++count) dispatch(handler, event);
   return count;
 }
 
@@ -179,6 +181,10 @@ void SimPort::dispatch(Handler& handler, Event& event) {
     Request request{event.endpoint};
     handler.on_request(request, data);
     if (!request.answered) fabric_.violate("a connection request was not answered");
+    return;
+  }
+  if (event.kind == EventKind::kUnnamed) {
+    handler.on_unnamed_failure(event.why);
     return;
   }
   SimEndpoint& endpoint = *event.endpoint;

@@ -40,10 +40,12 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
   fabric_.arrival = config.arrival;
   fabric_.arrival_odd = config.arrival_odd;
   fabric_.any_order = config.any_order;
+  fabric_.black_hole = config.black_hole;
   fabric_.writes = !config.writes.empty();
   fabric_.inline_bytes = config.inline_bytes;
   fabric_.poll_entries_max = config.poll_entries_max;
   fabric_.connections_max = config.channel.connections_max;
+  fabric_.poll_events_max = config.poll_events_max;
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
     fabric_.receives = std::max(fabric_.receives, config.channel.phases.at(i).slots);
   fabric_.virtual_addresses = config.virtual_addresses;

@@ -195,6 +195,14 @@ void FakePort::lost(LinkState* link, std::string why) {
   events_.push_back({Event::Kind::kLost, link, {}, std::move(why)});
 }
 
+void FakePort::unreachable(LinkState* link, std::string why) {
+  events_.push_back({Event::Kind::kUnreachable, link, {}, std::move(why)});
+}
+
+void FakePort::unnamed_failure(std::string why) {
+  events_.push_back({Event::Kind::kUnnamed, nullptr, {}, std::move(why)});
+}
+
 void FakePort::request(Bytes data, LinkState* from) {
   events_.push_back({Event::Kind::kRequest, from, std::move(data), {}});
 }

@@ -66,6 +66,7 @@ class FakePort {
     void* user = nullptr;        // nullptr once closed
     Bytes data;                  // handed to open() or accept()
     bool connected = false;
+    bool reached = true;         // the peer's host has responded
   };
 
   class Link {
@@ -140,6 +141,7 @@ class FakePort {
   Link open(const void* address, std::span<const std::byte> data, void* user);
   Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
+  [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
@@ -153,6 +155,8 @@ class FakePort {
   void connected(LinkState* link, Bytes data);
   void rejected(LinkState* link, Bytes data);
   void lost(LinkState* link, std::string why);
+  void unreachable(LinkState* link, std::string why);
+  void unnamed_failure(std::string why);
   void request(Bytes data, LinkState* from = nullptr);
   // Completes this many of the oldest posted writes. With `completes` set, poll() completes them all.
   void complete(std::size_t count) { due_completions_ += count; }
@@ -173,6 +177,7 @@ class FakePort {
   std::size_t parts_max = 1;              // of one write of data; with more than 1 the port holds parts, as on tcp
   bool names_ends = true;               // the end of a response comes with its link
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
+  std::size_t events_per_poll = SIZE_MAX;
   bool completes = true;
   bool refuses_open = false;
   bool refuses_accept = false;
@@ -193,7 +198,7 @@ class FakePort {
 
  private:
   struct Event {
-    enum class Kind { kConnected, kRejected, kLost, kRequest } kind;
+    enum class Kind { kConnected, kRejected, kLost, kUnreachable, kUnnamed, kRequest } kind;
     LinkState* link;
     Bytes data;
     std::string why;
@@ -263,13 +268,17 @@ template <class Handler>
 unsigned FakePort::poll_events(Handler& handler) {
   unsigned count = 0;
   if (before_events) before_events();
-  for (; !events_.empty(); ++count) {
+  for (; !events_.empty() && count < events_per_poll; ++count) {
     Event event = std::move(events_.front());
     events_.pop_front();
     if (event.kind == Event::Kind::kRequest) {
       Request request{event.data, event.link};
       handler.on_request(request, event.data);
       if (!request.answered) fabric.violations.push_back("a request was not answered");
+      continue;
+    }
+    if (event.kind == Event::Kind::kUnnamed) {
+      handler.on_unnamed_failure(event.why);
       continue;
     }
     if (event.link->user == nullptr) continue;
@@ -279,6 +288,7 @@ unsigned FakePort::poll_events(Handler& handler) {
     }
     if (event.kind == Event::Kind::kRejected) handler.on_rejected(event.link->user, event.data);
     if (event.kind == Event::Kind::kLost) handler.on_lost(event.link->user, event.why);
+    if (event.kind == Event::Kind::kUnreachable) handler.on_unreachable(event.link->user, event.why);
   }
   return count;
 }

@@ -11,6 +11,7 @@
 #include "channel/closer.cc"
 #include "channel/closing.cc"
 #include "channel/connection.cc"
+#include "channel/connection_end.cc"
 #include "channel/context.cc"
 #include "channel/data_writer.cc"
 #include "channel/enlargement.cc"

@@ -222,6 +222,21 @@ void Channel<PortT>::on_lost(std::string_view why) {
     connection_.on_lost(why);
 }
 
+template <class PortT>
+void Channel<PortT>::on_unreachable(std::string_view why) {
+  if (!failed()) connection_.on_unreachable(why);
+}
+
+template <class PortT>
+void Channel<PortT>::on_interrupted(std::string_view why) {
+  if (!failed()) connection_.on_interrupted(why);
+}
+
+template <class PortT>
+void Channel<PortT>::on_overdue() {
+  if (!failed()) connection_.on_overdue();
+}
+
 // ---- rounds
 
 template <class PortT>

@@ -81,6 +81,9 @@ class Channel : public SendTarget {
   void on_connected(std::span<const std::byte> data);
   void on_rejected(std::span<const std::byte> data);
   void on_lost(std::string_view why);
+  void on_unreachable(std::string_view why);
+  void on_interrupted(std::string_view why);
+  void on_overdue();
   // A checked request of this peer. Answers it.
   void on_request(typename Port::Request& request, const Hello& hello) { connection_.on_request(request, hello); }
 

@@ -44,14 +44,19 @@ void Connection<PortT>::want() {
 template <class PortT>
 bool Connection<PortT>::tick(std::uint64_t now_us) {
   auto& core = link_.core();
-  act(connect_.tick(now_us, core.attempts_out < core.kAttemptsMax && core.has_room()), "");
+  act(connect_.tick(now_us, core.attempts.free(now_us) && core.has_room()), "");
   if (connect_.state() == Connect::State::kWanted && !core.has_room()) core.room_wanted = true;
   return !link_.failed() && connect_.timed();
 }
 
 template <class PortT>
+void Connection<PortT>::end_attempt() {
+  if (std::exchange(attempt_counted_, false)) link_.core().attempts.finish(attempt_);
+}
+
+template <class PortT>
 void Connection<PortT>::close() {
-  if (std::exchange(attempt_counted_, false)) --link_.core().attempts_out;
+  end_attempt();
   link_.close();
 }
 
@@ -61,28 +66,6 @@ void Connection<PortT>::update_link() {
   using State = typename PeerLink<Port>::State;
   const bool ready = connect_.ready() && !held_;
   link_.set_state(ready ? State::kReady : connect_.established() ? State::kConnected : State::kClosed);
-}
-
-template <class PortT>
-void Connection<PortT>::hold(bool held) {
-  held_ = held;
-  if (held) connect_.settle();
-  update_link();
-}
-
-// Whoever asked for the end had nothing to send any more.
-template <class PortT>
-void Connection<PortT>::end() {
-  if (!std::exchange(held_, false)) connect_.settle();
-  close();
-  connect_.on_ended();
-  update_link();
-  if (connect_.timed()) want_time();
-}
-
-template <class PortT>
-void Connection<PortT>::give_way() {
-  act(connect_.on_no_room(link_.port().now_us(), link_.core().random()), "");
 }
 
 template <class PortT>
@@ -199,7 +182,7 @@ std::string Connection<PortT>::no_endpoint() const {
 
 template <class PortT>
 void Connection<PortT>::open() {
-  ++link_.core().attempts_out;
+  attempt_ = link_.core().attempts.start(link_.channel(), link_.port().now_us());
   attempt_counted_ = true;
   if (!prepare_memory()) {
     link_.fail(Status::kMemoryError, link_.no_memory("the rings of a new connection"));
@@ -238,8 +221,7 @@ bool Connection<PortT>::check_reply(std::span<const std::byte> data) {
     return false;
   }
   adopt(hello);
-  --link_.core().attempts_out;
-  attempt_counted_ = false;
+  end_attempt();
   return true;
 }
 
@@ -271,6 +253,23 @@ void Connection<PortT>::on_rejected(std::span<const std::byte> data) {
 template <class PortT>
 void Connection<PortT>::on_lost(std::string_view why) {
   act(connect_.on_lost(link_.port().now_us(), link_.core().random()), why);
+}
+
+template <class PortT>
+void Connection<PortT>::on_unreachable(std::string_view why) {
+  act(connect_.on_unreachable(link_.port().now_us(), link_.core().random()), why);
+}
+
+template <class PortT>
+void Connection<PortT>::on_interrupted(std::string_view why) {
+  link_.trace("attempt ", connect_.attempt(), " is to be made again: ", why);
+  act(connect_.on_interrupted(link_.port().now_us(), link_.core().random()), why);
+}
+
+// A peer whose host has responded computes; it is waited for.
+template <class PortT>
+void Connection<PortT>::on_overdue() {
+  if (!link_.reached()) on_unreachable("no response from its host");
 }
 
 template <class PortT>

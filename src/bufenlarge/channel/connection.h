@@ -52,6 +52,11 @@ class Connection {
   void on_rejected(std::span<const std::byte> data);
   // An attempt failed.
   void on_lost(std::string_view why);
+  void on_unreachable(std::string_view why);
+  // An attempt ended for a reason that has nothing to do with the peer.
+  void on_interrupted(std::string_view why);
+  // The attempt is as old as the connect time limit.
+  void on_overdue();
   // An established connection is lost, and everything that came before is read.
   void on_link_lost();
   // A checked request of this peer. Answers it.
@@ -80,6 +85,7 @@ class Connection {
   void on_first_slot();
   void update_link();
   void want_time();
+  void end_attempt();
 
   PeerLink<Port>& link_;
   SendRing<Port>& send_ring_;
@@ -87,7 +93,8 @@ class Connection {
   Connect connect_;
   const void* address_;                      // of a peer of the own job
   const OtherJobPeer* other_job_ = nullptr;  // else
-  bool attempt_counted_ = false;             // in Core::attempts_out
+  typename Core<Port>::Attempts::Place attempt_;  // in Core::attempts, with attempt_counted_
+  bool attempt_counted_ = false;
   bool hello_due_ = false;
   bool held_ = false;
   bool time_listed_ = false;

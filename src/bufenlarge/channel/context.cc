@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 namespace bufenlarge {
 
@@ -50,7 +51,7 @@ unsigned Context<PortT>::progress() {
     moved = look_at_rings();
     if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
   }
-  if (++round_ % kEventRounds == 0 || core_.attempts_out != 0) moved += core_.port.poll_events(*this);
+  if (++round_ % kEventRounds == 0 || !core_.attempts.empty()) moved += poll_events();
   if (closer_.on() && round_ % kEventRounds == 0) closer_.look(core_.port.now_us());
   if (!core_.notified.empty()) moved += serve_notified();
   if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]]
@@ -75,6 +76,19 @@ inline unsigned Context<PortT>::look_at_rings() {
     if (core_.rings[i].arrived()) moved += core_.rings[i].channel->receive();
   }
   return moved;
+}
+
+// The port reads a few events at a time.
+template <class PortT>
+unsigned Context<PortT>::poll_events() {
+  const unsigned count = core_.port.poll_events(*this);
+  if (count != 0) round_ = kEventRounds - 1;  // the next round looks again
+  if (count != 0 || core_.attempts.empty()) return count;
+  const std::uint64_t now_us = core_.port.now_us();
+  core_.attempts.events_read(now_us);
+  const std::uint64_t limit_us = core_.settings.connect_timeout_us;
+  while (Channel* channel = core_.attempts.next_overdue(now_us, limit_us)) channel->on_overdue();
+  return count;
 }
 
 template <class PortT>
@@ -106,6 +120,15 @@ void Context<PortT>::on_read_done(void* user, std::uint32_t sequence) {
     request->reader->on_read_done(*request);
   else if (channel != nullptr)
     channel->fail(Status::kProtocolError, "the peer answered a read request that was not made");
+}
+
+// An attempt failed, and the port cannot say which. When it can be one only, that was refused. Otherwise all that may
+// be the one begin anew, at different times, so that it will be alone in the end.
+template <class PortT>
+void Context<PortT>::on_unnamed_failure(std::string_view why) {
+  const std::vector<Channel*> suspects = core_.attempts.suspects();
+  if (suspects.size() == 1) return suspects[0]->on_lost(why);
+  for (Channel* channel : suspects) channel->on_interrupted(why);
 }
 
 template <class PortT>

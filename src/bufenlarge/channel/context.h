@@ -63,6 +63,8 @@ class Context {
   void on_read_done(void* user, std::uint32_t sequence);
   void on_notification(void* user) { static_cast<Channel*>(user)->on_notification(); }
   void on_lost(void* user, std::string_view why) { static_cast<Channel*>(user)->on_lost(why); }
+  void on_unreachable(void* user, std::string_view why) { static_cast<Channel*>(user)->on_unreachable(why); }
+  void on_unnamed_failure(std::string_view why);
   void on_connected(void* user, std::span<const std::byte> data) { static_cast<Channel*>(user)->on_connected(data); }
   void on_rejected(void* user, std::span<const std::byte> data) { static_cast<Channel*>(user)->on_rejected(data); }
   void on_request(typename Port::Request& request, std::span<const std::byte> data);
@@ -71,7 +73,8 @@ class Context {
   // Connection requests refused because they are none of this job's, or malformed.
   [[nodiscard]] std::uint32_t refused() const { return refused_; }
 
-  // Connection events are rare: progress looks for them this often, and in every round while an own attempt is out.
+  // Connection events are rare: progress looks for them this often, in every round while an own attempt is out, and
+  // in the round after one that found some.
   static constexpr std::uint32_t kEventRounds = 32;
   // While every round finds slots, the port is still polled this often.
   static constexpr std::uint32_t kUnpolledRoundsMax = 4;
@@ -79,6 +82,7 @@ class Context {
  private:
   unsigned poll_port();
   unsigned look_at_rings();
+  unsigned poll_events();
   unsigned serve_notified();
   void serve_lists();
   void turn_away(typename Port::Request& request, Channel& caller, const Hello& hello);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "channel/attempts.h"
 #include "channel/control_slab.h"
 #include "channel/log_sink.h"
 #include "channel/poll_set.h"
@@ -65,6 +66,7 @@ template <class PortT>
 struct Core {
   using Port = PortT;
   using Channel = bufenlarge::Channel<Port>;
+  using Attempts = bufenlarge::Attempts<Channel>;
 
   Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in, std::uint32_t rank_in,
        const UpperLayer& upper_in)
@@ -96,14 +98,12 @@ struct Core {
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
   LogSink* log = nullptr;      // with log_level above kOff
   LogLevel log_level = LogLevel::kOff;
-  bool port_drained = true;        // the last poll found the completion queues empty, and nothing was lost since
-  std::uint32_t attempts_out = 0;  // connection attempts under way
+  bool port_drained = true;  // the last poll found the completion queues empty, and nothing was lost since
+  Attempts attempts;
   std::uint32_t crossings = 0;
   std::uint64_t random_state = 0;
   std::uint64_t ask_again_us = 0;  // from when on another connection may be asked to end for room
   bool room_wanted = false;        // a connection waits for room
-
-  static constexpr std::uint32_t kAttemptsMax = 64;
 
   [[nodiscard]] bool has_room() const {
     return settings.connections_max == 0 || links.size() < settings.connections_max;

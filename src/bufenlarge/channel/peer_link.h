@@ -58,6 +58,8 @@ class PeerLink final : private StateLog {
   // Both return false when there is no endpoint then.
   [[nodiscard]] bool open(const void* address, std::span<const std::byte> hello);
   [[nodiscard]] bool accept(typename Port::Request& request, std::span<const std::byte> hello);
+  // Returns true if the peer's host may have responded to the attempt that is under way.
+  [[nodiscard]] bool reached() const { return port_.reached(endpoint_); }
   // Ends the endpoint's completions and events.
   void close();
   // Posts a write. kFailed, once, means that the connection is lost: lose() has noted it.

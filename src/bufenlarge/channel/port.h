@@ -8,6 +8,7 @@
 //          and returns what allocate() had mapped to the system. No region is destroyed while a write reads it.
 // Link     One endpoint. open() and accept() return it, or an empty one if they fail. The destructor closes the
 //          endpoint; no callback names it after that. Each callback gets the `user` that came with it.
+//          reached() returns false while the port knows that the peer's host has not responded to open().
 // Request  A connection request of a peer. The caller accepts or rejects it, once.
 //
 // write() posts one RDMA write, and with WriteUse::kNotifiedSlots a notification behind it. The writes of a link are
@@ -17,7 +18,8 @@
 // on_read_done() with `sequence` when that write and all earlier ones are placed; a port keeps enough receives
 // posted for kReadsPerLinkMax requests of each link and kReadsPerPortMax of all.
 //
-// poll(handler) reads completions, poll_events(handler) reads connection events. They call
+// poll(handler) reads completions, poll_events(handler) reads connection events, as many as take a short time; it
+// returns 0 only when there are no more. They call
 //   handler.on_written(user)                  when a write of slots is complete that returned kPosted, in the order
 //                                             of posting; a control word has no such call
 //   handler.on_data_written(user)             the same for a write of data
@@ -25,8 +27,10 @@
 //                                             and all earlier ones, are placed
 //   handler.on_read_done(user, sequence)      when the last write of a response, and all earlier ones, are placed;
 //                                             `user` is nullptr where the port does not know the link
-//   handler.on_lost(user, text)               when an attempt was refused without private data or could not reach the
-//                                             peer, and when a connection broke; `text` says why
+//   handler.on_lost(user, text)               when an attempt was refused without private data, and when a connection
+//                                             broke; `text` says why
+//   handler.on_unreachable(user, text)        when an attempt ended because the peer's host did not respond
+//   handler.on_unnamed_failure(text)          when an attempt failed, and the port does not know which
 //   handler.on_connected(user, private_data)  when the connection is established, on both sides
 //   handler.on_rejected(user, private_data)   when the peer has rejected the attempt
 //   handler.on_request(request, private_data) when a peer wants to connect
@@ -123,6 +127,7 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.open(address, data, user) } -> std::same_as<typename P::Link>;
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
+  { port.reached(link) } -> std::same_as<bool>;
   { port.write(link, write) } -> std::same_as<WriteResult>;
   { port.now_us() } -> std::same_as<std::uint64_t>;
   { port.arrival() } -> std::same_as<Arrival>;

@@ -59,7 +59,6 @@ struct Endpoint {
   bool holds_data = false;
   std::uint32_t received = 0;  // receives of this endpoint that have completed, modulo 2^32
   std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
-  bool connecting = false;     // an own attempt is under way
   // When it was closed, how often the queues of the port had been found empty.
   std::uint64_t polls_empty = 0;
   std::uint64_t events_empty = 0;
@@ -67,7 +66,7 @@ struct Endpoint {
   // For another connection.
   void renew() {
     held_count = received = posted = 0;
-    holds_data = connecting = false;
+    holds_data = false;
   }
 };
 

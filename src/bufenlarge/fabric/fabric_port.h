@@ -59,6 +59,9 @@ class FabricPort {
   [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
+  // On tcp the peer's kernel responds for a process that computes, so a connection whose socket has no peer yet is one
+  // to a host that does not respond. On verbs nothing tells.
+  [[nodiscard]] bool reached(const Link& link) const;
   // Closes the endpoint of a link, and gives back what it holds. Called by the link.
   void close(Endpoint& endpoint);
 
@@ -108,7 +111,7 @@ class FabricPort {
   // One decoded event of the event queue. `data` is valid until the next one is read.
   struct Event {
     // kUnnamed: an attempt failed, and libfabric does not say which.
-    enum class Kind : std::uint8_t { kNone, kRequest, kConnected, kRejected, kLost, kUnnamed };
+    enum class Kind : std::uint8_t { kNone, kRequest, kConnected, kRejected, kLost, kUnreachable, kUnnamed };
     Kind kind = Kind::kNone;
     Endpoint* endpoint = nullptr;
     Request request;
@@ -125,6 +128,9 @@ class FabricPort {
   [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
   void listen();
   [[nodiscard]] bool events_due();
+  [[nodiscard]] bool enough_events(unsigned requests, std::uint64_t since_us);
+  template <class Handler>
+  static void give(Handler& handler, Event& event);
   [[nodiscard]] bool bind(Endpoint& endpoint);
   // Returns true if `code` is 0; otherwise keeps the call's name and the error for last_error().
   [[nodiscard]] bool succeeded(const char* call, ssize_t code);
@@ -253,32 +259,33 @@ void FabricPort::on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_d
   }
 }
 
+// What is not read now stays in the queue: a storm of callers may not keep those waiting who are connected.
 template <class Handler>
 unsigned FabricPort::poll_events(Handler& handler) {
   if (verbs_ && !events_due()) return 0;
-  for (unsigned count = 0;; ++count) {
-    Event event = next_event();
-    if (event.kind == Event::Kind::kNone) {
-      ++events_empty_;
-      return count;
-    }
-    if (event.kind == Event::Kind::kRequest) {
-      handler.on_request(event.request, event.data);
-      continue;
-    }
-    if (event.kind == Event::Kind::kUnnamed) {  // any of the attempts under way may be the one that failed
-      for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-        Endpoint& one = *endpoints_[i];
-        if (one.user != nullptr && std::exchange(one.connecting, false)) handler.on_lost(one.user, event.why);
-      }
-      continue;
-    }
-    if (event.endpoint == nullptr || event.endpoint->user == nullptr) continue;
-    event.endpoint->connecting = false;
-    if (event.kind == Event::Kind::kConnected) handler.on_connected(event.endpoint->user, event.data);
-    if (event.kind == Event::Kind::kRejected) handler.on_rejected(event.endpoint->user, event.data);
-    if (event.kind == Event::Kind::kLost) handler.on_lost(event.endpoint->user, event.why);
+  unsigned requests = 0;
+  unsigned count = 0;
+  std::uint64_t since_us = 0;
+  for (Event event = next_event(); event.kind != Event::Kind::kNone; event = next_event()) {
+    if (count++ == 0) since_us = now_us();
+    requests += event.kind == Event::Kind::kRequest;
+    give(handler, event);
+    if (enough_events(requests, since_us)) return count;
   }
+  ++events_empty_;
+  return count;
+}
+
+template <class Handler>
+void FabricPort::give(Handler& handler, Event& event) {
+  if (event.kind == Event::Kind::kRequest) handler.on_request(event.request, event.data);
+  if (event.kind == Event::Kind::kUnnamed) handler.on_unnamed_failure(event.why);
+  if (event.endpoint == nullptr || event.endpoint->user == nullptr) return;
+  void* const user = event.endpoint->user;
+  if (event.kind == Event::Kind::kConnected) handler.on_connected(user, event.data);
+  if (event.kind == Event::Kind::kRejected) handler.on_rejected(user, event.data);
+  if (event.kind == Event::Kind::kUnreachable) handler.on_unreachable(user, event.why);
+  if (event.kind == Event::Kind::kLost) handler.on_lost(user, event.why);
 }
 
 }  // namespace bufenlarge

@@ -53,10 +53,9 @@ void Connect::set_state(State next, const char* why) {
   state_ = next;
 }
 
-void Connect::want(std::uint64_t now_us) {
+void Connect::want(std::uint64_t /*now_us*/) {
   if (wanted_) return;
   wanted_ = true;
-  wanted_since_us_ = now_us;
   if (state_ == State::kIdle) set_state(State::kWanted, "there is something to send");
 }
 
@@ -66,6 +65,7 @@ Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
   if (state_ != State::kWanted || !attempt_free) return Action::kNone;
   set_state(State::kConnecting, "an attempt is free");
   ++attempt_;
+  opened_us_ = now_us;
   return Action::kOpen;
 }
 
@@ -78,15 +78,22 @@ Connect::Action Connect::on_connected() {
   return Action::kNone;
 }
 
-Connect::Action Connect::retry(std::uint64_t now_us, std::uint32_t random) {
-  if (now_us - wanted_since_us_ >= limit_us_) {
-    set_state(State::kFailed, "the connect time limit passed");
-    return Action::kFail;
-  }
-  set_state(State::kBackoff, "the attempt failed");
+Connect::Action Connect::back_off(std::uint64_t now_us, std::uint32_t random, const char* why) {
+  set_state(State::kBackoff, why);
   wake_us_ = now_us + pause_us_ + random % pause_us_;
   pause_us_ = std::min(pause_us_ * 2, kPauseMaxUs);
   return Action::kClose;
+}
+
+// The limit runs from `refusing_since_us`, unless it runs already and there was no silence since.
+Connect::Action Connect::retry(std::uint64_t now_us, std::uint32_t random, std::uint64_t refusing_since_us) {
+  const bool silent = refusing_since_us - opened_us_ >= kSilenceUs;
+  if (!refused_ || silent) refused_us_ = refusing_since_us;
+  refused_ = true;
+  const std::uint64_t refused_for_us = now_us - std::min(refused_us_, now_us);
+  if (refused_for_us < limit_us_) return back_off(now_us, random, "the attempt failed");
+  set_state(State::kFailed, "the connect time limit passed");
+  return Action::kFail;
 }
 
 Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, std::uint32_t random) {
@@ -97,7 +104,7 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
       wake_us_ = now_us + kYieldUs;
       return Action::kClose;
     case RejectReason::kStale:
-      return retry(now_us, random);
+      return retry(now_us, random, now_us);
     case RejectReason::kNoRoom:
       return on_no_room(now_us, random);
     case RejectReason::kVersion:
@@ -112,23 +119,21 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
 // A peer that makes room is no peer that refuses: the time limit begins anew.
 Connect::Action Connect::on_no_room(std::uint64_t now_us, std::uint32_t random) {
   if (state_ != State::kConnecting) return Action::kNone;
-  set_state(State::kBackoff, "there is no room for the connection");
+  refused_ = false;
   pause_us_ = std::min(pause_us_, kRoomPauseMaxUs);
-  wake_us_ = now_us + pause_us_ + random % pause_us_;
-  pause_us_ = std::min(pause_us_ * 2, kRoomPauseMaxUs);
-  wanted_since_us_ = now_us;
-  return Action::kClose;
+  return back_off(now_us, random, "there is no room for the connection");
 }
 
 void Connect::on_ended() {
   set_state(wanted_ ? State::kWanted : State::kIdle, "both sides agreed to close");
   pause_us_ = kPauseMinUs;
+  refused_ = false;
 }
 
 Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {
   switch (state_) {
     case State::kConnecting:
-      return retry(now_us, random);
+      return retry(now_us, random, now_us);
     case State::kAccepting:
     case State::kSilent:  // no message has been sent on it in either direction
       set_state(wanted_ ? State::kWanted : State::kIdle, "the connection was lost before its first message");
@@ -144,6 +149,17 @@ Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {
       break;
   }
   return Action::kNone;
+}
+
+Connect::Action Connect::on_unreachable(std::uint64_t now_us, std::uint32_t random) {
+  return state_ == State::kConnecting ? retry(now_us, random, opened_us_) : Action::kNone;
+}
+
+Connect::Action Connect::on_interrupted(std::uint64_t now_us, std::uint32_t random) {
+  if (state_ != State::kConnecting) return Action::kNone;
+  const Action action = back_off(now_us, random, "the attempt was interrupted");
+  refused_us_ += wake_us_ - opened_us_;  // neither the attempt nor the pause counts
+  return action;
 }
 
 Connect::Action Connect::reject(RejectReason reason) {

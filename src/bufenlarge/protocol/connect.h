@@ -7,7 +7,8 @@
 // Wanted      tick, an attempt is free                   Connecting  kOpen
 // Connecting  connected                                  Ready       kSendHello: the active side writes first
 // Connecting  rejected: crossing                         Yielding    kClose
-// Connecting  rejected: stale, or lost                   Backoff     kClose (Failed, kFail past the limit)
+// Connecting  rejected: stale, lost, or unreachable      Backoff     kClose (Failed, kFail past the limit)
+// Connecting  interrupted                                Backoff     kClose: takes nothing from the limit
 // Connecting  rejected: version, geometry, unauthorized  Failed      kFail
 // Connecting  rejected: no room, or no_room              Backoff     kClose, however long it takes
 // Connecting  request, own rank lower                    Connecting  kReject: crossing
@@ -26,7 +27,8 @@
 //
 // Silence is not a failure: a peer that computes outside MPI responds when it comes back, and an attempt
 // waits for it without limit. The time limit ends the attempts at a peer that refuses them or cannot be
-// reached.
+// reached. It runs from the first refusal, and anew from a refusal that comes after silence; of an attempt that
+// did not reach the peer's host it takes the whole time.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +59,7 @@ class Connect {
   };
 
   // `own_rank` and `peer_rank` differ; the lower one wins a crossing. For `limit_us` microseconds after
-  // the first want() the machine answers a refusal with another attempt, after that with kFail.
+  // the first refusal the machine answers a refusal with another attempt, after that with kFail.
   Connect(std::uint32_t own_rank, std::uint32_t peer_rank, std::uint64_t limit_us)
       : limit_us_(limit_us), own_wins_(own_rank < peer_rank) {}
 
@@ -74,9 +76,12 @@ class Connect {
   [[nodiscard]] Action on_connected();
   // Called when the peer rejects the own attempt and gives a reason.
   [[nodiscard]] Action on_rejected(RejectReason reason, std::uint64_t now_us, std::uint32_t random);
-  // Called when the own attempt was refused without a reason or could not reach the peer, and when a
-  // connection broke.
+  // Called when the own attempt was refused without a reason, and when a connection broke.
   [[nodiscard]] Action on_lost(std::uint64_t now_us, std::uint32_t random);
+  // Called when the own attempt got no response from the peer's host.
+  [[nodiscard]] Action on_unreachable(std::uint64_t now_us, std::uint32_t random);
+  // Called when the own attempt ended for a reason that has nothing to do with the peer.
+  [[nodiscard]] Action on_interrupted(std::uint64_t now_us, std::uint32_t random);
   // Called when the peer asks for a connection; `attempt` is the number in its Hello.
   [[nodiscard]] Action on_request(std::uint16_t attempt);
   // Called when the own attempt has to make room for another connection, and when the peer has no room for it.
@@ -106,14 +111,20 @@ class Connect {
   static constexpr std::uint64_t kRoomPauseMaxUs = 16'000;
   // How long a side that lost a crossing waits for the peer's request.
   static constexpr std::uint64_t kYieldUs = 1'000'000;
+  // An attempt that was out this long before it was refused had met silence. Longer than the 3 s in which Linux finds
+  // that a neighbour does not answer ARP, and than the 2 s that libfabric gives the resolution of an address; shorter
+  // than the 10 s after which siw gives up a peer that computes.
+  static constexpr std::uint64_t kSilenceUs = 5'000'000;
 
  private:
   void set_state(State next, const char* why);
-  [[nodiscard]] Action retry(std::uint64_t now_us, std::uint32_t random);
+  [[nodiscard]] Action retry(std::uint64_t now_us, std::uint32_t random, std::uint64_t refusing_since_us);
+  [[nodiscard]] Action back_off(std::uint64_t now_us, std::uint32_t random, const char* why);
   [[nodiscard]] Action reject(RejectReason reason);
 
   std::uint64_t limit_us_;
-  std::uint64_t wanted_since_us_ = 0;
+  std::uint64_t opened_us_ = 0;    // when the last own attempt began
+  std::uint64_t refused_us_ = 0;   // when the limit began to run, with refused_
   std::uint64_t wake_us_ = 0;
   std::uint64_t pause_us_ = kPauseMinUs;
   std::uint32_t crossings_ = 0;
@@ -124,6 +135,7 @@ class Connect {
   StateLog* log_ = nullptr;
   bool own_wins_;
   bool wanted_ = false;  // the own side has something to send
+  bool refused_ = false;
 };
 
 const char* to_string(Connect::State state);

@@ -65,16 +65,20 @@ TEST_CASE("memory of a failed attempt is used again for the next, zeroed", "[cha
 
 TEST_CASE("a refusal at the time limit fails the channel with a clear error", "[channel][connect]") {
   ContextFixture fixture(limited(50'000));
-  FakePort::LinkState* link = fixture.want();
+  fixture.port.now += 100'000;  // that nobody refuses
+  fixture.port.lost(fixture.want(), "Connection refused");
+  fixture.rounds(2);
+  CHECK(fixture.upper.failures.empty());
   fixture.port.now += 50'000;
-  fixture.port.lost(link, "Connection refused");
+  fixture.rounds();
+  fixture.port.lost(fixture.port.opened.back(), "Connection refused");
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kTimedOut);
   CHECK(fixture.upper.failures[0].peer == 1);
-  CHECK_THAT(fixture.upper.failures[0].text, Contains("refused") && Contains("1 attempt") && Contains("50 ms"));
+  CHECK_THAT(fixture.upper.failures[0].text, Contains("refused") && Contains("2 attempt") && Contains("50 ms"));
   CHECK(fixture.channel().ring_bytes().now == 0);
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   CHECK(fixture.send({8}) == Sent{Status::kTimedOut, 0});
 }
 
@@ -96,7 +100,7 @@ TEST_CASE("an endpoint that cannot be opened counts as a refusal", "[channel][co
   CHECK(fixture.send({8}) == kNothingSent);
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == State::kBackoff);
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   fixture.port.now += 50'000;
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
@@ -116,12 +120,12 @@ TEST_CASE("a request that cannot be accepted leaves the channel to be opened ano
 
 TEST_CASE("no more attempts are out than the bound; the others follow as they come free", "[channel][connect]") {
   constexpr std::uint32_t kPeers = 200;
-  constexpr std::uint32_t kMost = FakeContext::Core::kAttemptsMax;
+  constexpr std::uint32_t kMost = FakeContext::Core::Attempts::kYoungMax;
   ContextFixture fixture(settings(two_phases()), kPeers + 1);
   for (std::uint32_t rank = 1; rank <= kPeers; ++rank) CHECK(fixture.send({8}, rank) == kNothingSent);
   fixture.rounds(3);
   REQUIRE(fixture.port.opened.size() == kMost);
-  CHECK(fixture.context.core().attempts_out == kMost);
+  CHECK(fixture.context.core().attempts.out() == kMost);
   std::size_t answered = 0;
   while (answered < kPeers) {
     // event: a few are answered, one of them refused
@@ -133,10 +137,10 @@ TEST_CASE("no more attempts are out than the bound; the others follow as they co
     }
     fixture.rounds(2);
     // Expect
-    REQUIRE(fixture.context.core().attempts_out <= kMost);
+    REQUIRE(fixture.context.core().attempts.out() <= kMost);
     REQUIRE(fixture.port.opened.size() == std::min<std::size_t>(answered + kMost, kPeers));
   }
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   for (std::uint32_t rank = 1; rank <= kPeers; ++rank) CHECK(fixture.channel(rank).connected());
 }
 

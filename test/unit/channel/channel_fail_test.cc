@@ -111,9 +111,11 @@ TEST_CASE("a channel that was accepted, lost before a word, and then never reach
   ContextFixture fixture;
   fixture.ask_in();
   lose_accepted(fixture);
-  FakePort::LinkState* link = fixture.want();
+  fixture.port.lost(fixture.want(), "Connection refused");
+  fixture.rounds();
   fixture.port.now += 30'000'000;
-  fixture.port.lost(link, "Connection refused");
+  fixture.rounds();
+  fixture.port.lost(fixture.port.opened.back(), "Connection refused");
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kTimedOut);

@@ -185,7 +185,7 @@ TEST_CASE("a response without the job's key, from another rank or to another att
     REQUIRE(fixture.upper.failures.size() == 1);
     CHECK(fixture.upper.failures[0].status == Status::kProtocolError);
     CHECK(fixture.port.writes.empty());
-    CHECK(fixture.context.core().attempts_out == 0);
+    CHECK(fixture.context.core().attempts.out() == 0);
     return fixture.upper.failures[0].text;
   };
   CHECK_THAT(error_of([](Hello& hello) { hello.job_key ^= 1; }), Contains("no Hello of this job"));
@@ -205,7 +205,7 @@ TEST_CASE("without memory for the rings the channel fails with a clear error, an
   CHECK(fixture.upper.failures[0].status == Status::kMemoryError);
   CHECK_THAT(fixture.upper.failures[0].text, Contains("memory"));
   CHECK(fixture.channel().ring_bytes().now == 0);
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
 }
 
 TEST_CASE("without memory a request is answered, and the channel fails", "[channel]") {

@@ -38,8 +38,8 @@ TEST_CASE("attempts that cross leave one connection, whoever is asked first", "[
     CHECK(pair.side[1].channel().connection().state() == State::kReady);
     CHECK(pair.side[0].port.accepted.size() == 0);
     CHECK(pair.side[1].port.accepted.size() == 1);
-    CHECK(pair.side[0].context.core().attempts_out == 0);
-    CHECK(pair.side[1].context.core().attempts_out == 0);
+    CHECK(pair.side[0].context.core().attempts.out() == 0);
+    CHECK(pair.side[1].context.core().attempts.out() == 0);
     CHECK(pair.side[0].context.core().crossings + pair.side[1].context.core().crossings >= 1);
     pair.send_all(0, Vector({100}));
     pair.send_all(1, Vector({200}));
@@ -66,11 +66,11 @@ TEST_CASE("the lower rank refuses a crossing request, and names its attempt", "[
 TEST_CASE("the higher rank drops its own attempt and accepts", "[channel][connect]") {
   ContextFixture fixture(settings(two_phases()), 4, 3);
   fixture.want(1);
-  CHECK(fixture.context.core().attempts_out == 1);
+  CHECK(fixture.context.core().attempts.out() == 1);
   fixture.port.news();
   fixture.ask_in(1);
   CHECK(fixture.port.news() == std::vector<std::string>{"close", "accept"});
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   CHECK(fixture.context.core().crossings == 1);
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("the higher rank waits out a crossing refusal, and tries again if the 
   fixture.port.rejected(fixture.want(1), reject_bytes(RejectReason::kCrossing, fixture.peer().expectation()));
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == State::kYielding);
-  CHECK(fixture.context.core().attempts_out == 0);
+  CHECK(fixture.context.core().attempts.out() == 0);
   fixture.port.now += Connect::kYieldUs - 1;
   fixture.rounds(2);
   CHECK(fixture.port.opened.size() == 1);
@@ -93,9 +93,12 @@ TEST_CASE("a stale refusal past the time limit fails the channel, too", "[channe
   ChannelSettings limited = settings(two_phases());
   limited.connect_timeout_us = 50'000;
   ContextFixture fixture(limited);
-  FakePort::LinkState* link = fixture.want();
+  const Bytes stale = reject_bytes(RejectReason::kStale, fixture.peer().expectation());
+  fixture.port.rejected(fixture.want(), stale);
+  fixture.rounds();
   fixture.port.now += 50'000;
-  fixture.port.rejected(link, reject_bytes(RejectReason::kStale, fixture.peer().expectation()));
+  fixture.rounds();
+  fixture.port.rejected(fixture.port.opened.back(), stale);
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kTimedOut);

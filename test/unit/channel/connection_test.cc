@@ -23,7 +23,7 @@ struct ConnectFixture : PartFixture {
     connection.close();
     receive_ring.drop();
     send_ring.drop();
-    CHECK(core.attempts_out == 0);
+    CHECK(core.attempts.out() == 0);
   }
 
   // Gives the connection its time as Context does; true while it waits for more.
@@ -85,7 +85,7 @@ TEST_CASE("nothing is opened before it is wanted, and then one attempt at a time
   fixture.connection.want();
   CHECK_FALSE(fixture.tick());
   CHECK(fixture.port.opened.size() == 1);
-  CHECK(fixture.core.attempts_out == 1);
+  CHECK(fixture.core.attempts.out() == 1);
   CHECK_FALSE(fixture.link.connected());
 }
 
@@ -106,20 +106,24 @@ TEST_CASE("the Hello names the receive ring, the inbox and what this side wants"
 
 TEST_CASE("an attempt waits while the context has as many as it may", "[connection]") {
   ConnectFixture fixture;
-  fixture.core.attempts_out = fixture.core.kAttemptsMax;
+  constexpr auto kMost = PartFixture::FakeCore::Attempts::kYoungMax;
+  std::vector<PartFixture::FakeCore::Attempts::Place> others;
+  while (others.size() < kMost) others.push_back(fixture.core.attempts.start(fixture.channel, fixture.port.now));
   fixture.connection.want();
   CHECK(fixture.tick());
   CHECK(fixture.port.opened.empty());
-  fixture.core.attempts_out = 0;
+  fixture.core.attempts.finish(others.back());
+  others.pop_back();
   CHECK_FALSE(fixture.tick());
   CHECK(fixture.port.opened.size() == 1);
+  for (const auto place : others) fixture.core.attempts.finish(place);
 }
 
 TEST_CASE("an attempt that is accepted is ready, and owes the peer a Hello slot", "[connection]") {
   ConnectFixture fixture;
   fixture.connect();
   CHECK(fixture.link.ready());
-  CHECK(fixture.core.attempts_out == 0);
+  CHECK(fixture.core.attempts.out() == 0);
   CHECK(fixture.connection.hello_due());
   std::size_t sent = 0;
   fixture.send_ring.stage(Vector({16 * 488}).all(), true, sent);
@@ -159,7 +163,7 @@ TEST_CASE("an attempt that is refused is made again after a pause, with the memo
   fixture.peer.send(pattern(8));  // late, of the old attempt
   fixture.connection.on_rejected({});
   CHECK(fixture.connection.state() == State::kBackoff);
-  CHECK(fixture.core.attempts_out == 0);
+  CHECK(fixture.core.attempts.out() == 0);
   CHECK(fixture.listed_as_timed());
   CHECK(fixture.tick());
   fixture.port.now += 2 * Connect::kPauseMinUs;
@@ -169,7 +173,7 @@ TEST_CASE("an attempt that is refused is made again after a pause, with the memo
   CHECK(fixture.receive_ring.look(fixture.receive_ring.next_slot(), trailer) == SlotState::kEmpty);
   fixture.peer.meet(fixture.port.opened.back()->data);
   CHECK(fixture.peer.theirs().attempt == 2);
-  CHECK(fixture.core.attempts_out == 1);
+  CHECK(fixture.core.attempts.out() == 1);
 }
 
 TEST_CASE("attempts end with the time limit, and the error says why the last one failed", "[connection]") {
@@ -209,7 +213,7 @@ TEST_CASE("the side that lost a crossing closes its endpoint and waits for the p
   fixture.reject(RejectReason::kCrossing);
   CHECK(fixture.connection.state() == State::kYielding);
   CHECK(own->user == nullptr);
-  CHECK(fixture.core.attempts_out == 0);
+  CHECK(fixture.core.attempts.out() == 0);
   CHECK(fixture.tick());
   fixture.accept();
   CHECK(fixture.connection.state() == State::kSilent);
@@ -228,7 +232,7 @@ TEST_CASE("of two attempts that cross, that of the lower rank stays", "[connecti
   own = higher.open();
   CHECK(higher.request());
   CHECK(own->user == nullptr);
-  CHECK(higher.core.attempts_out == 0);
+  CHECK(higher.core.attempts.out() == 0);
   CHECK(higher.core.crossings == 1);
 }
 

@@ -1,53 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "protocol/connect.h"
-
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "support/connect_states.h"
+
 namespace bufenlarge::test {
 namespace {
 
-using State = Connect::State;
-using Action = Connect::Action;
-
-constexpr std::uint64_t kNow = 10'000'000;
-constexpr std::uint64_t kLimit = 5'000'000;
-constexpr std::uint16_t kTheirAttempt = 100;
-
 constexpr State kStates[] = {State::kIdle,    State::kWanted,    State::kConnecting, State::kYielding, State::kBackoff,
                              State::kAccepting, State::kSilent,    State::kReady,      State::kFailed};
-
-// Whose attempt wins when they cross: the lower rank's.
-constexpr bool kLower = true;
-constexpr bool kHigher = false;
-
-Connect make(bool lower, std::uint64_t limit = kLimit) { return lower ? Connect(2, 5, limit) : Connect(5, 2, limit); }
-
-// Brings a connection into a state at kNow, by the fewest events. The own side wants the connection, except in
-// Idle, and in Accepting and Silent if `wanted` is false.
-Connect reach(State state, bool lower, bool wanted = true) {
-  Connect connect = make(lower);
-  const bool passive = state == State::kAccepting || state == State::kSilent;
-  if (state == State::kIdle) return connect;
-  if (wanted) connect.want(kNow);
-  if (passive) {
-    REQUIRE(connect.on_request(kTheirAttempt) == Action::kAccept);
-    if (state == State::kSilent) REQUIRE(connect.on_connected() == Action::kNone);
-    return connect;
-  }
-  if (state == State::kWanted) return connect;
-  REQUIRE(connect.tick(kNow, true) == Action::kOpen);
-  if (state == State::kYielding) REQUIRE(connect.on_rejected(RejectReason::kCrossing, kNow, 0) == Action::kClose);
-  if (state == State::kBackoff) REQUIRE(connect.on_lost(kNow, 0) == Action::kClose);
-  if (state == State::kReady) REQUIRE(connect.on_connected() == Action::kSendHello);
-  if (state == State::kFailed) REQUIRE(connect.on_rejected(RejectReason::kVersion, kNow, 0) == Action::kFail);
-  REQUIRE(connect.state() == state);
-  return connect;
-}
 
 TEST_CASE("every state of a connection has the name of its enumerator", "[connect]") {
   const std::vector<std::string> names{"Idle",      "Wanted", "Connecting", "Yielding", "Backoff",
@@ -80,6 +43,10 @@ const std::vector<Event> kEvents{
     {"rejected: unauthorized", [](Connect& c) { return rejected(c, RejectReason::kUnauthorized); }},
     {"lost", [](Connect& c) { return c.on_lost(kNow, 0); }},
     {"lost, past the limit", [](Connect& c) { return c.on_lost(kNow + kLimit, 0); }},
+    {"unreachable", [](Connect& c) { return c.on_unreachable(kNow, 0); }},
+    {"unreachable, past the limit", [](Connect& c) { return c.on_unreachable(kNow + kLimit, 0); }},
+    {"interrupted", [](Connect& c) { return c.on_interrupted(kNow, 0); }},
+    {"interrupted, past the limit", [](Connect& c) { return c.on_interrupted(kNow + kLimit, 0); }},
     {"request, newer", [](Connect& c) { return c.on_request(kTheirAttempt + 1); }},
     {"request, the same", [](Connect& c) { return c.on_request(kTheirAttempt); }},
     {"request, older", [](Connect& c) { return c.on_request(kTheirAttempt - 1); }},
@@ -108,7 +75,11 @@ std::vector<Row> table(bool lower) {
       {State::kConnecting, "rejected: geometry", State::kFailed, Action::kFail},
       {State::kConnecting, "rejected: unauthorized", State::kFailed, Action::kFail},
       {State::kConnecting, "lost", State::kBackoff, Action::kClose},
-      {State::kConnecting, "lost, past the limit", State::kFailed, Action::kFail},
+      {State::kConnecting, "lost, past the limit", State::kBackoff, Action::kClose},  // the first refusal
+      {State::kConnecting, "unreachable", State::kBackoff, Action::kClose},
+      {State::kConnecting, "unreachable, past the limit", State::kFailed, Action::kFail},
+      {State::kConnecting, "interrupted", State::kBackoff, Action::kClose},
+      {State::kConnecting, "interrupted, past the limit", State::kBackoff, Action::kClose},
       {State::kYielding, "tick, much later", State::kConnecting, Action::kOpen},
       {State::kYielding, "tick, much later, no attempt free", State::kWanted, Action::kNone},
       {State::kBackoff, "tick, much later", State::kConnecting, Action::kOpen},
@@ -230,7 +201,7 @@ TEST_CASE("a side tries again if the peer's request does not come after a crossi
   CHECK(higher.attempt() == 2);
 }
 
-// ---- attempts, pauses, limit
+// ---- numbers of attempts
 
 TEST_CASE("a newer attempt replaces an accepted one, across the wrap of its number", "[connect]") {
   struct {
@@ -249,62 +220,6 @@ TEST_CASE("a newer attempt replaces an accepted one, across the wrap of its numb
       if (!one.newer) CHECK(connect.reject_reason() == RejectReason::kStale);
     }
   }
-}
-
-TEST_CASE("attempts are numbered from 1 and the number wraps", "[connect]") {
-  Connect connect = make(kLower, UINT64_MAX);
-  connect.want(0);
-  std::uint64_t now = 0;
-  for (std::uint32_t attempt = 1; attempt <= 65'537; ++attempt) {
-    REQUIRE(connect.tick(now, true) == Action::kOpen);
-    REQUIRE(connect.attempt() == static_cast<std::uint16_t>(attempt));
-    REQUIRE(connect.on_lost(now, 0) == Action::kClose);
-    now += Connect::kPauseMaxUs;
-  }
-}
-
-TEST_CASE("the pause doubles from 1 ms to 1 s and has at most as much jitter again", "[connect]") {
-  for (const std::uint32_t random : {0u, 1u, 499u, 123'456'789u, UINT32_MAX}) {
-    Connect connect = make(kLower, UINT64_MAX);
-    std::uint64_t now = kNow;
-    connect.want(now);
-    std::uint64_t pause = Connect::kPauseMinUs;
-    for (int attempt = 0; attempt < 14; ++attempt) {
-      INFO("attempt " << attempt << ", random " << random);
-      REQUIRE(connect.tick(now, true) == Action::kOpen);
-      REQUIRE(connect.on_lost(now, random) == Action::kClose);
-      const std::uint64_t wake = now + pause + random % pause;
-      CHECK(connect.tick(wake - 1, true) == Action::kNone);
-      CHECK(connect.state() == State::kBackoff);
-      CHECK(connect.tick(wake, false) == Action::kNone);
-      CHECK(connect.state() == State::kWanted);
-      CHECK(wake - now < 2 * pause);
-      now = wake;
-      pause = std::min<std::uint64_t>(pause * 2, Connect::kPauseMaxUs);
-    }
-    CHECK(pause == Connect::kPauseMaxUs);
-  }
-}
-
-TEST_CASE("a refused attempt is followed by another until the time limit, counted from the first want", "[connect]") {
-  for (const bool stale : {false, true}) {
-    Connect connect = reach(State::kConnecting, kLower);
-    connect.want(kNow + kLimit);  // a second want does not move the limit
-    const auto refuse = [&](std::uint64_t now) {
-      return stale ? connect.on_rejected(RejectReason::kStale, now, 0) : connect.on_lost(now, 0);
-    };
-    CHECK(refuse(kNow + kLimit - 1) == Action::kClose);
-    REQUIRE(connect.tick(kNow + kLimit + Connect::kPauseMaxUs, true) == Action::kOpen);
-    CHECK(refuse(kNow + kLimit + Connect::kPauseMaxUs) == Action::kFail);
-    CHECK(connect.state() == State::kFailed);
-  }
-}
-
-TEST_CASE("silence is not a failure: an attempt without a response waits", "[connect]") {
-  Connect connect = reach(State::kConnecting, kLower);
-  CHECK(connect.tick(kNow + 1000 * kLimit, true) == Action::kNone);
-  CHECK(connect.state() == State::kConnecting);
-  CHECK(connect.on_connected() == Action::kSendHello);
 }
 
 TEST_CASE("requests to an established or failed connection are stale", "[connect]") {
