@@ -31,6 +31,10 @@ typedef struct {
     uint32_t channels_failed;
     uint32_t connects_refused;    /* incoming connections without the job's key, or malformed */
     uint32_t connects_crossed;
+    uint32_t connections;         /* that have an endpoint, those being made included */
+    uint32_t endpoints;           /* made since open; those of connections that ended are used again */
+    uint64_t connections_closed;  /* by agreement (IDLE_CLOSE, CONNECTIONS) */
+    uint64_t connections_reopened; /* of these, made again */
     uint64_t registered_bytes;    /* rings and control blocks, now */
     uint64_t registered_bytes_max;
     uint64_t registrations;       /* of rings and control blocks, since open */

@@ -104,6 +104,10 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
   }
   stats_p->connects_refused = context->context.refused();
   stats_p->connects_crossed = context->context.core().crossings;
+  stats_p->connections = static_cast<std::uint32_t>(context->context.core().links.size());
+  stats_p->connections_closed = context->context.core().closing.closed;
+  stats_p->connections_reopened = context->context.core().closing.reopened;
+  stats_p->endpoints = static_cast<std::uint32_t>(context->port.endpoints());
   stats_p->registered_bytes = registered.bytes;
   stats_p->registered_bytes_max = registered.bytes_max;
   stats_p->registrations = registered.registrations;

@@ -151,6 +151,17 @@ bool read_connect_timeout(Values& values, std::string_view text) {
   return read_duration(values.connect_timeout_us, text, 24 * kHourUs);
 }
 
+bool read_idle_close(Values& values, std::string_view text) {
+  values.idle_close_us = 0;
+  return text == "off" || read_duration(values.idle_close_us, text, 24 * kHourUs);
+}
+
+bool read_connections(Values& values, std::string_view text) {
+  const auto value = number(text, 0, 1u << 20);
+  if (value) values.connections = static_cast<std::uint32_t>(*value);
+  return value.has_value();
+}
+
 using Reader = bool (*)(Values&, std::string_view);
 constexpr Reader kReaders[] = {
 #define BUFENLARGE_KNOB_READER(name, reader, default_text, allowed, meaning) &read_##reader,
@@ -234,6 +245,8 @@ std::string Knobs::resolve() {
   settings.vector_mode = values_.vector;
   settings.ack_timeout_us = values_.ack_timeout_us;
   settings.connect_timeout_us = values_.connect_timeout_us;
+  settings.idle_close_us = values_.idle_close_us;
+  settings.connections_max = values_.connections;
   settings_ = settings;
   return "";
 }

@@ -115,3 +115,18 @@ TEST_CASE("a read gets what was advertised, and memory changes hands when a call
         BUFENLARGE_COUNT(registrations_refused), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(enlargements),
         BUFENLARGE_COUNT(overtakes)});
 }
+
+TEST_CASE("connections that are not used end, and are made again with nothing lost", "[sim][S3]") {
+  hold(SimKind::kIdle, 600,
+       {BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(close_refused),
+        BUFENLARGE_COUNT(close_taken_back), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(reads),
+        BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(pauses), BUFENLARGE_COUNT(deaths),
+        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(torn_writes)});
+}
+
+TEST_CASE("a process never has more connections than it may, and everything arrives all the same", "[sim][S3]") {
+  hold(SimKind::kRoom, 400,
+       {BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(close_for_room),
+        BUFENLARGE_COUNT(no_room), BUFENLARGE_COUNT(close_refused), BUFENLARGE_COUNT(enlargements),
+        BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(deaths)});
+}

@@ -54,7 +54,10 @@ void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
 bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const {
   const bool refused = from.send_ring().counters().refused != 0;
   const std::uint8_t phase = from.send_ring().phase();
-  const auto fits = [&](std::uint8_t needed) { return refused ? phase < needed : phase == needed; };
+  // A connection that was made again begins with the first phase.
+  const auto fits = [&](std::uint8_t needed) {
+    return closes() ? phase <= needed : refused ? phase < needed : phase == needed;
+  };
   if (fragments && config_.channel.enlargement && fits(config_.channel.phases.last())) return true;
   return fits(flow.phase_needed);
 }
@@ -91,7 +94,8 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
   const DirectionCounters& received = receiver.find(sender.rank())->receive_ring().counters();
   const auto sum = [](const auto& phases) { return std::accumulate(phases.begin(), phases.end(), std::uint64_t{0}); };
   const std::uint64_t bytes = sum(sent.bytes_in_phase);
-  const bool is_narrow = narrow(*channel, *receiver.find(sender.rank()));
+  const bool was_narrow = closes() && sent.refused != 0;  // on a connection that has ended
+  const bool is_narrow = was_narrow || narrow(*channel, *receiver.find(sender.rank()));
   const bool same = (is_narrow ? bytes == sum(received.bytes_in_phase) && sent.enlargements <= received.enlargements
                                : sent.bytes_in_phase == received.bytes_in_phase &&
                                      sent.enlargements == received.enlargements && sent.refused == received.refused) &&
@@ -101,7 +105,9 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
   if (!same) fabric_.violate(which + "the counters of the two sides differ");
   if (sent.messages != flow.messages || bytes != flow.bytes)
     fabric_.violate(which + "the counters are wrong");
-  if (sent.refused > 1) fabric_.violate(which + "asked again after a refusal");
+  if (sent.refused > 1 && !closes()) fabric_.violate(which + "asked again after a refusal");
+  const auto ready = [](const SimPeer::Channel& one) { return one.connection().state() == Connect::State::kReady; };
+  if (closes() && !(ready(*channel) && ready(*receiver.find(sender.rank())))) return;
   const RingProducer& producer = channel->send_ring().producer();
   const std::uint64_t consumed = receiver.find(sender.rank())->receive_ring().consumer().consumed();
   if (producer.posted() != consumed || producer.posted() != producer.staged())
@@ -173,6 +179,14 @@ void SimWorld::collect() {
   for (const auto& peer : peers_) {
     if (!peer->alive()) continue;
     totals.crossings += peer->context()->core().crossings;
+    const ClosingCounters& closing = peer->context()->core().closing;
+    totals.closed += closing.closed;
+    totals.reopened += closing.reopened;
+    totals.close_asked += closing.asked;
+    totals.close_for_room += closing.for_room;
+    totals.close_refused += closing.refused;
+    totals.close_taken_back += closing.taken_back;
+    totals.no_room += closing.no_room;
     for (std::uint32_t other = 0; other < config_.peers; ++other) {
       const SimPeer::Channel* channel = peer->find(other);
       if (channel == nullptr) continue;

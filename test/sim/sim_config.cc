@@ -24,6 +24,7 @@ class Draw {
     config_.peers = kind_ == SimKind::kConnections ? random_.between(2, 6) : one_of({2, 2, 3, 4, 5, 6});
     if (kind_ == SimKind::kStall) config_.peers = random_.between(3, 5);
     if (kind_ == SimKind::kDeath) config_.peers = random_.between(2, 5);
+    if (kind_ == SimKind::kRoom) config_.peers = random_.between(3, 10);
     fabric();
     config_.virtual_addresses = random_.chance(500);
     settings();
@@ -177,6 +178,11 @@ void Draw::memory() {
 }
 
 void Draw::special() {
+  if (closes(kind_)) {
+    if (random_.chance(300)) acks();
+    if (random_.chance(300)) connections();
+    if (random_.chance(300)) memory();
+  }
   if (is(SimKind::kMixed) || is(SimKind::kAcks) || is(SimKind::kGrowth)) acks();
   if (is(SimKind::kMixed) || is(SimKind::kConnections)) connections();
   if (is(SimKind::kMixed) || is(SimKind::kMemory)) memory();
@@ -277,6 +283,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   SimConfig config = Draw(seed, kind).make(seed);
   draw_reads(config, kind);
   draw_writes(config, kind);
+  draw_closing(config, kind);
   return config;
 }
 
@@ -295,7 +302,12 @@ std::string describe(const SimConfig& config) {
             std::to_string(phase.threshold_bytes) + ")";
   }
   return text + ", " + std::to_string(config.plan.size()) + " messages, " + std::to_string(config.reads.size()) +
-         " reads";
+         " reads" +
+         (config.channel.idle_close_us != 0 ? ", closes after " + std::to_string(config.channel.idle_close_us) + " us"
+                                            : "") +
+         (config.channel.connections_max != 0
+              ? ", at most " + std::to_string(config.channel.connections_max) + " connections"
+              : "");
 }
 
 }  // namespace bufenlarge::sim

@@ -78,6 +78,7 @@ struct SimConfig {
   bool close_early = false;       // contexts are closed while writes are under way
   bool leave = false;             // each process closes when it is done, before the others are
   std::vector<AckFate> scripted_acks;
+  bool until_closed = false;  // the world goes on until all connections have ended
   bool in_turn = false;  // stories: processes take turns, one microsecond each
 };
 
@@ -94,13 +95,18 @@ enum class SimKind : std::uint8_t {
   kLeave,        // processes close one after the other
   kReads,        // reads above all
   kWrites,       // one-sided writes into windows above all
+  kIdle,         // connections that are not used end, and are made again
+  kRoom,         // fewer connections than peers
 };
+[[nodiscard]] constexpr bool closes(SimKind kind) { return kind == SimKind::kIdle || kind == SimKind::kRoom; }
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
 // The reads of a world that has all the rest (sim_config_reads.cc).
 void draw_reads(SimConfig& config, SimKind kind);
 // Its one-sided writes (sim_config_writes.cc).
 void draw_writes(SimConfig& config, SimKind kind);
+// When its connections end (sim_config_closing.cc). After all other plans.
+void draw_closing(SimConfig& config, SimKind kind);
 
 // As stories name it: ordered, unordered, notified, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);

@@ -63,6 +63,8 @@ void SimEndpoint::place(Write& write, const Part& part) {
   }
   std::memcpy(to + part.offset, write.bytes.data() + part.offset, part.bytes);
   other_->spoken_to_ = true;
+  // The last part may be what lies there already, and then the slot is whole before.
+  if (write.kind == WriteKind::kSlots) rules_.on_placed(write.next);
   if (write.kind != WriteKind::kAck) return;
   EnlargeAck there;
   std::memcpy(&there, to, sizeof there);
@@ -214,6 +216,7 @@ void SimEndpoint::pair(SimEndpoint& other, bool active) {
   Hello theirs{};
   std::memcpy(&theirs, other.hello.data(), std::min(other.hello.size(), kHelloBytes));
   rules_.announce(theirs);
+  rules_.pair(other.rules_);
 }
 
 // Reads of the own memory end here; what was read still travels.
@@ -233,7 +236,17 @@ void SimEndpoint::drop_unread() {
   drop_done();
 }
 
+// A connection that was used ends by agreement, or because the other side is gone.
+void SimEndpoint::check_close() const {
+  if (!port_.alive() || other_ == nullptr || broken_ || !other_->open() || !other_->port_.alive()) return;
+  if (rules_.next() == 0 && other_->rules_.next() == 0) return;
+  if (!rules_.may_close(other_->rules_))
+    fabric_.violate("rank " + std::to_string(rank_) + " closed its connection to rank " +
+                    std::to_string(other_->rank_) + " without an agreement");
+}
+
 void SimEndpoint::close() {
+  check_close();
   user_ = nullptr;
   fabric_.moved = true;
   drop_unread();

@@ -106,6 +106,7 @@ class SimEndpoint {
     bool notifies = false;  // its notification, or the end of its response, is still to come
     std::uint32_t sequence = 0;
     std::uint64_t notify_us = 0;
+    std::uint64_t next = 0;  // position after the last slot that was written by then
     EnlargeAck ack{};  // kAck: as it was posted
 
     void flip() {
@@ -134,6 +135,7 @@ class SimEndpoint {
   void notify_due();
   void drop_done();
   void drop_unread();
+  void check_close() const;
 
   SimFabric& fabric_;
   SimPort& port_;

@@ -21,6 +21,9 @@ SimPort::SimPort(SimFabric& fabric, std::uint32_t rank)
 // ---- connections
 
 SimEndpoint& SimPort::make_endpoint(std::span<const std::byte> data, void* user) {
+  const auto open = std::ranges::count_if(endpoints_, [](const SimEndpoint* one) { return one->open(); });
+  if (fabric_.connections_max != 0 && open >= fabric_.connections_max)
+    fabric_.violate("rank " + std::to_string(rank_) + " has more connections than it may");
   const auto number = static_cast<std::uint32_t>(fabric_.endpoints.size());
   fabric_.endpoints.push_back(std::make_unique<SimEndpoint>(fabric_, *this, number, rank_, user));
   SimEndpoint& endpoint = *fabric_.endpoints.back();

@@ -40,6 +40,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   write.read = copied;
   write.notifies = use == WriteUse::kNotifiedSlots || use == WriteUse::kLastData;
   write.sequence = sequence;
+  write.next = rules_.next();
   write.held = holds(use);
   held_ = write.held ? held_ + 1 : 0;
   fabric_.totals.held += write.held;
@@ -66,6 +67,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
                         std::uint32_t key, WriteUse use, std::uint32_t sequence) {
   const std::string who =
       "rank " + std::to_string(rank_) + " to rank " + std::to_string(other_->rank_) + ": ";
+  if (rules_.holds(other_->rules_)) fabric_.violate(who + "writes although it has agreed to close");
   if (!connected_) fabric_.violate(who + "write on a connection that is not there yet");
   if (!active_ && !spoken_to_) fabric_.violate(who + "the passive side wrote first");
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");

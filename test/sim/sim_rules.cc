@@ -101,7 +101,11 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     const auto slot = data.first(static_cast<std::size_t>(slot_end - data.data()));
     const std::string broken_read = check_read_slot(trailer_before(slot), slot_end);
     if (!broken_read.empty()) return broken_read;
-    large |= trailer_before(slot).bytes > kCheckedBytesMax;
+    const std::string broken_close = check_close_slot(trailer_before(slot), slot_end);
+    if (!broken_close.empty()) return broken_close;
+    if (peer_ != nullptr) peer_->on_close_of(*this);
+    large |= trailer_before(slot).bytes > kCheckedBytesMax ||
+             trailer_before(slot).kind == static_cast<std::uint8_t>(SlotKind::kClose);
     const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !notified);
     if (needs_check && !check_holds(slot))
       return "the check of position " + std::to_string(next_ - 1) + " does not hold";

@@ -7,6 +7,7 @@
 //   landed()     it lies whole in this side's inbox: from now on, and not before, the ring may be used
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,6 +29,8 @@ enum class WriteKind : std::uint8_t { kSlots, kGrant, kRepeat, kAck, kData, kUnk
 class SimRules {
  public:
   void announce(const Hello& hello);
+  // The rules of the other side.
+  void pair(SimRules& peer) { peer_ = &peer; }
   void promise(const EnlargeAck& ack);
   void landed(const EnlargeAck& ack);
 
@@ -49,6 +52,16 @@ class SimRules {
   // Those in the last write of slots.
   [[nodiscard]] const std::vector<ReadRequestParts>& requests() const { return requests_; }
   [[nodiscard]] std::uint32_t fragments() const { return fragments_; }
+
+  // ---- closing (sim_rules_close.cc)
+  // The last slot check_slots() let pass was one of the peer's about closing, if it was.
+  void on_close_of(SimRules& peer);
+  // Something of the slots up to this position is placed at the peer.
+  void on_placed(std::uint64_t next) { placed_ = std::max(placed_, next); }
+  // This side has agreed to the end, and nothing of the peer after its request is there: it may write nothing.
+  [[nodiscard]] bool holds(const SimRules& peer) const;
+  // The peer has agreed, and nothing was written after the request.
+  [[nodiscard]] bool may_close(const SimRules& peer) const;
 
   // Positions of the last write check_slots() let pass.
   [[nodiscard]] std::uint64_t first() const { return first_; }
@@ -84,6 +97,7 @@ class SimRules {
   };
 
   [[nodiscard]] std::string check_read_slot(const SlotTrailer& trailer, const std::byte* end);
+  [[nodiscard]] std::string check_close_slot(const SlotTrailer& trailer, const std::byte* end);
   [[nodiscard]] std::string check_fragment(std::span<const std::byte> payload, bool last);
 
   Ring ring_;
@@ -96,6 +110,15 @@ class SimRules {
   std::uint64_t next_ = 0;
   std::uint32_t inbox_key_ = 0;
   std::uint32_t used_ack_ = 0;
+  SimRules* peer_ = nullptr;
+  CloseMessage close_{};           // of the last slot
+  std::uint64_t placed_ = 0;       // something of the slots up to this position is at the peer
+  std::uint64_t request_end_ = 0;  // position after the last request to close
+  std::uint64_t agreed_end_ = 0;   // position after the peer's request that was agreed to last
+  std::uint32_t request_ = 0;      // its number
+  std::uint32_t to_answer_ = 0;    // number of the peer's request that waits for an answer
+  std::uint32_t agreed_ = 0;       // number of the peer's request that was agreed to last
+  bool request_open_ = false;      // it has no answer
   bool asked_ = false;          // the request went into this ring: nothing may follow
 };
 

@@ -44,6 +44,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
   fabric_.writes = !config.writes.empty();
   fabric_.inline_bytes = config.inline_bytes;
   fabric_.poll_entries_max = config.poll_entries_max;
+  fabric_.connections_max = config.channel.connections_max;
   fabric_.poll_events_max = config.poll_events_max;
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
     fabric_.receives = std::max(fabric_.receives, config.channel.phases.at(i).slots);
@@ -184,7 +185,7 @@ bool SimWorld::quiet() const {
       std::any_of(fabric_.endpoints.begin(), fabric_.endpoints.end(), [](const auto& one) {
         return one->open() && one->other() != nullptr && one->other()->open() && !one->quiet();
       });
-  if (travelling) return false;
+  if (travelling || closing()) return false;
   return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
     return !peer->alive() || (peer->context()->idle() && peer->port().next_due_us() == ~std::uint64_t{0});
   });
@@ -201,7 +202,9 @@ bool SimWorld::drained() const {
                      [&](const auto& peer) {
                        const auto flow = flows_.find({peer->rank(), config_.death->rank});
                        const bool asked = flow != flows_.end() && flow->second.wanted && peer->alive();
-                       return !asked || peer->find(config_.death->rank)->failed();
+                       if (!asked || peer->find(config_.death->rank)->failed()) return true;
+                       // Who had closed the connection to it before has nothing to hear.
+                       return closes() && peer->find(config_.death->rank)->connection().state() == Connect::State::kIdle;
                      }) &&
          quiet();
 }
@@ -216,11 +219,27 @@ void SimWorld::drain() {
   }
 }
 
+// Some connection is being ended.
+bool SimWorld::closing() const {
+  for (const auto& peer : peers_) {
+    for (std::uint32_t other = 0; closes() && other < config_.peers; ++other) {
+      const SimPeer::Channel* channel = peer->find(other);
+      if (channel != nullptr && !channel->failed() && channel->closing().state() != Close::State::kOpen) return true;
+    }
+  }
+  return false;
+}
+
+// Nothing is open any more.
+bool SimWorld::all_closed() const {
+  return std::ranges::none_of(fabric_.endpoints, [](const auto& one) { return one->open(); });
+}
+
 // What is left to do without data: grants, acknowledgements nobody needs any more, released memory.
 void SimWorld::settle() {
   leaps_ = !config_.in_turn;
   for (std::uint32_t round = 0; ok() && round < 64 * config_.peers; ++round) step();
-  while (ok() && !quiet()) {
+  while (ok() && (!quiet() || (config_.until_closed && !all_closed()))) {
     if (fabric_.totals.steps >= 2 * kStepsMax) return fabric_.violate("does not come to rest:\n" + dump());
     step();
   }

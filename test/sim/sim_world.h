@@ -46,6 +46,11 @@ class SimWorld {
   [[nodiscard]] bool quiet() const;
   void drain();
   void settle();
+  [[nodiscard]] bool closing() const;
+  [[nodiscard]] bool all_closed() const;
+  [[nodiscard]] bool closes() const {
+    return config_.channel.idle_close_us != 0 || config_.channel.connections_max != 0;
+  }
   void close();
   [[nodiscard]] bool ok() const { return fabric_.violation.empty(); }
 

@@ -39,7 +39,8 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
       {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
-      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"LOG", "off"}, {"LOG_FILE", ""}};
+      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"}, {"CONNECTIONS", "0"},
+      {"LOG", "off"},         {"LOG_FILE", ""}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -208,6 +209,8 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
+    {"IDLE_CLOSE", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
+    {"CONNECTIONS", {"-1", "none", "off", "1048577", "1 "}},
     {"LOG", {"on", "1", "Off", "debug", "errors", "state,trace", "trace "}},
 };
 
@@ -303,16 +306,6 @@ TEST_CASE("what does not fit leaves the settings as they were", "[knobs]") {
   CHECK_FALSE(knobs.resolve().empty());
   CHECK(knobs.settings().phases.at(0).slot_bytes == 128);
   CHECK(knobs.settings().phases.at(0).slots == 16);
-}
-
-TEST_CASE("the bound on window memory is a number of bytes, none too, or the fabric's", "[knobs]") {
-  CHECK_FALSE(with({}).values().window_memory);
-  CHECK_FALSE(with({{"WINDOW_MEMORY", "5"}, {"WINDOW_MEMORY", "auto"}}).values().window_memory);
-  CHECK(with({{"WINDOW_MEMORY", "0"}}).values().window_memory == 0u);
-  CHECK(with({{"WINDOW_MEMORY", "1125899906842624"}}).values().window_memory == std::uint64_t{1} << 50);
-  Knobs knobs = with({{"WINDOW_MEMORY", "7"}});
-  CHECK_FALSE(knobs.set("WINDOW_MEMORY", "1125899906842625").empty());
-  CHECK(knobs.values().window_memory == 7u);
 }
 
 }  // namespace

@@ -7,7 +7,11 @@
 #pragma once
 
 #include "channel/channel.cc"
+#include "channel/channel_closing.cc"
+#include "channel/closer.cc"
+#include "channel/closing.cc"
 #include "channel/connection.cc"
+#include "channel/connection_end.cc"
 #include "channel/context.cc"
 #include "channel/data_writer.cc"
 #include "channel/enlargement.cc"
@@ -28,6 +32,8 @@
   template class ReceiveRing<Port>;           \
   template class Enlargement<Port>;           \
   template class Connection<Port>;            \
+  template class Closing<Port>;               \
+  template class Closer<Port>;                \
   template class DataWriter<Port>;            \
   template class OneSidedWriter<Port>;        \
   template class RendezvousReader<Port>;      \

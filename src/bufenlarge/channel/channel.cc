@@ -15,7 +15,8 @@ Channel<PortT>::Channel(Core& core, std::uint32_t peer, const void* address)
       receive_ring_(link_),
       send_ring_(link_, receive_ring_.consumer()),
       enlargement_(link_, send_ring_, receive_ring_),
-      connection_(link_, send_ring_, receive_ring_, address) {}
+      connection_(link_, send_ring_, receive_ring_, address),
+      closing_(link_, send_ring_, receive_ring_) {}
 
 template <class PortT>
 Channel<PortT>::Channel(Core& core, std::uint32_t peer, const OtherJobPeer& other_job)
@@ -24,7 +25,8 @@ Channel<PortT>::Channel(Core& core, std::uint32_t peer, const OtherJobPeer& othe
       receive_ring_(link_),
       send_ring_(link_, receive_ring_.consumer()),
       enlargement_(link_, send_ring_, receive_ring_),
-      connection_(link_, send_ring_, receive_ring_, other_job) {}
+      connection_(link_, send_ring_, receive_ring_, other_job),
+      closing_(link_, send_ring_, receive_ring_) {}
 
 // The endpoint is closed before the memory goes that its writes read.
 template <class PortT>
@@ -140,6 +142,8 @@ unsigned Channel<PortT>::receive() {
     receive_ring_.take_notification(trailer);
     connection_.on_slot();
     enlargement_.on_slot();
+    if (closing_.on_slot(trailer.kind)) [[unlikely]]
+      go_on();
     if (!take_slot(slot, trailer)) break;
   }
   if (taken != 0 && !failed()) {
@@ -166,6 +170,9 @@ inline bool Channel<PortT>::take_slot(const std::byte* slot, const SlotTrailer& 
       break;
     case SlotKind::kReadFragment:
       rendezvous().reader.on_fragment(payload, (trailer.marks & kMarkLast) != 0);
+      break;
+    case SlotKind::kClose:
+      closing_.on_message(payload);
       break;
     case SlotKind::kEnlargeRequest:
       take_enlarge_request(payload);
@@ -194,6 +201,9 @@ template <class PortT>
 void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   if (failed() || !connection_.check_reply(data)) return;
   receive_ring_.watch();
+  closing_.note_use(core().port.now_us());
+  core().closing.reopened += ended_;
+  ended_ = false;
   if (rendezvous_) link_.want_service();
   if (connection_.on_connected() && service(core().port.now_us())) link_.want_service();
 }
@@ -241,8 +251,10 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
   enlargement_.service(now_us);
   if (!failed() && receive_ring_.grant_due()) receive_ring_.maybe_grant();
   const bool rendezvous_due = !failed() && rendezvous_ && rendezvous_->service();
+  if (closing_.pending() && !link_.lost()) serve_closing();
   if (failed()) return true;
-  return rendezvous_due || link_.lost() || connection_.hello_due() || !send_ring_.all_posted() ||
+  if (!connected()) return false;
+  return closing_.pending() || rendezvous_due || link_.lost() || connection_.hello_due() || !send_ring_.all_posted() ||
          enlargement_.pending() || receive_ring_.grant_due();
 }
 
@@ -257,7 +269,11 @@ bool Channel<PortT>::idle() const {
 template <class PortT>
 void Channel<PortT>::lose() {
   while (receive() != 0) continue;
-  if (!failed()) connection_.on_link_lost();
+  if (failed()) return;
+  if (closing_.on_lost())
+    end_connection();
+  else
+    connection_.on_link_lost();
 }
 
 template <class PortT>

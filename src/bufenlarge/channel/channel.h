@@ -6,12 +6,13 @@
 //   ReceiveRing    ring the peer writes, credit
 //   Enlargement    growth of both directions
 //   Connection     connecting, Hello
+//   Closing        the end of a connection by agreement
 //   Rendezvous     data from user memory to user memory; made when the channel first needs it
 //
 // A channel belongs to its context, and only the context's owner calls it. Bodies are in channel.cc.
 //
-// Memory. Rings and control block are there from the first attempt to connect until the channel has failed or the
-// context closes. PeerLink::fail() only marks the channel; service() releases its memory in the next round.
+// Memory. Rings and control block are there from the first attempt to connect until the connection ends by agreement,
+// the channel has failed or the context closes. PeerLink::fail() only marks the channel; service() releases its memory in the next round.
 #pragma once
 
 #include <sys/uio.h>
@@ -22,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "channel/closing.h"
 #include "channel/connection.h"
 #include "channel/core.h"
 #include "channel/enlargement.h"
@@ -87,6 +89,19 @@ class Channel : public SendTarget {
 
   void fail(Status status, std::string_view text) { link_.fail(status, text); }
 
+  // ---- the end of connections, which Closer decides
+  // Nothing is under way. For room, a source that the peer has not read yet does not count: it is read later.
+  [[nodiscard]] bool drained(bool for_room) const;
+  [[nodiscard]] bool may_close(bool for_room) const { return closing_.may_ask() && drained(for_room); }
+  void ask_to_close(bool for_room);
+  void note_use(std::uint64_t now_us) { closing_.note_use(now_us); }
+  [[nodiscard]] bool used() const { return closing_.used(); }
+  [[nodiscard]] std::uint64_t idle_since_us() const { return closing_.idle_since_us(); }
+  [[nodiscard]] bool holds_link() const { return link_.has_endpoint(); }
+  void give_way() { connection_.give_way(); }
+  // A round of progress serves this channel.
+  void want_service() { link_.want_service(); }
+
   [[nodiscard]] Core& core() { return link_.core(); }
   [[nodiscard]] std::uint32_t peer() const { return link_.peer(); }
   [[nodiscard]] bool failed() const { return link_.failed(); }
@@ -103,6 +118,7 @@ class Channel : public SendTarget {
   [[nodiscard]] const ReceiveRing<Port>& receive_ring() const { return receive_ring_; }
   [[nodiscard]] const Enlargement<Port>& enlargement() const { return enlargement_; }
   [[nodiscard]] const Connection<Port>& connection() const { return connection_; }
+  [[nodiscard]] const Closing<Port>& closing() const { return closing_; }
   [[nodiscard]] const RingBytes& ring_bytes() const { return link_.ring_bytes(); }
   void set_poll_index(std::size_t index) { receive_ring_.set_poll_index(index); }
 
@@ -110,6 +126,9 @@ class Channel : public SendTarget {
   [[nodiscard]] Status not_open();
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
   void take_enlarge_request(std::span<const std::byte> payload);
+  void go_on();
+  void serve_closing();
+  void end_connection();
   void lose();
   void release();
   [[nodiscard]] Rendezvous<Port>& rendezvous();
@@ -119,8 +138,10 @@ class Channel : public SendTarget {
   SendRing<Port> send_ring_;
   Enlargement<Port> enlargement_;
   Connection<Port> connection_;
+  Closing<Port> closing_;
   std::unique_ptr<Rendezvous<Port>> rendezvous_;
   bool released_ = false;  // after a failure: the memory
+  bool ended_ = false;     // a connection of this channel has ended by agreement
 };
 
 }  // namespace bufenlarge

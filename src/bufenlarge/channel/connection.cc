@@ -44,7 +44,8 @@ void Connection<PortT>::want() {
 template <class PortT>
 bool Connection<PortT>::tick(std::uint64_t now_us) {
   auto& core = link_.core();
-  act(connect_.tick(now_us, core.attempts.free(now_us)), "");
+  act(connect_.tick(now_us, core.attempts.free(now_us) && core.has_room()), "");
+  if (connect_.state() == Connect::State::kWanted && !core.has_room()) core.room_wanted = true;
   return !link_.failed() && connect_.timed();
 }
 
@@ -63,7 +64,8 @@ void Connection<PortT>::close() {
 template <class PortT>
 void Connection<PortT>::update_link() {
   using State = typename PeerLink<Port>::State;
-  link_.set_state(connect_.ready() ? State::kReady : connect_.established() ? State::kConnected : State::kClosed);
+  const bool ready = connect_.ready() && !held_;
+  link_.set_state(ready ? State::kReady : connect_.established() ? State::kConnected : State::kClosed);
 }
 
 template <class PortT>

@@ -35,6 +35,14 @@ class Connection {
   [[nodiscard]] bool tick(std::uint64_t now_us);
   // Ends the endpoint and what it counts for.
   void close();
+  // The own side has agreed to the end of the connection, and writes nothing; or it may write again.
+  void hold(bool held);
+  // The connection ends by agreement.
+  void end();
+  // The own attempt makes room for another connection.
+  void give_way();
+  // A connection that has ended can be made again.
+  [[nodiscard]] bool can_reopen() const { return other_job_ == nullptr; }
 
   // ---- events
   // The connection stands; `data` is the Hello of a peer that accepted. False when the channel has failed by it.
@@ -88,6 +96,7 @@ class Connection {
   typename Core<Port>::Attempts::Place attempt_;  // in Core::attempts, with attempt_counted_
   bool attempt_counted_ = false;
   bool hello_due_ = false;
+  bool held_ = false;
   bool time_listed_ = false;
 };
 

@@ -22,7 +22,8 @@ Context<PortT>::Context(Port& port, const ChannelSettings& settings, std::uint32
                         std::uint64_t job_key, const UpperLayer& upper)
     : core_(port, settings, detail::expectation(settings, size, job_key), rank, upper),
       peers_(core_, size),
-      loopback_(core_) {
+      loopback_(core_),
+      closer_(core_) {
   core_.random_state = job_key + rank;
 }
 
@@ -54,6 +55,7 @@ unsigned Context<PortT>::progress() {
     if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
   }
   if (++round_ % kEventRounds == 0 || !core_.attempts.empty()) moved += poll_events();
+  if (closer_.on() && round_ % kEventRounds == 0) closer_.look(core_.port.now_us());
   if (!core_.notified.empty()) moved += serve_notified();
   if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]]
     serve_lists();
@@ -126,6 +128,7 @@ void Context<PortT>::serve_lists() {
   const std::uint64_t now_us = core_.port.now_us();
   core_.timed.serve([now_us](Channel& channel) { return channel.tick(now_us); });
   core_.pending.serve([now_us](Channel& channel) { return channel.service(now_us); });
+  if (core_.room_wanted) closer_.make_room(now_us);
 }
 
 // ---- events
@@ -155,12 +158,25 @@ void Context<PortT>::on_request(typename Port::Request& request, std::span<const
   HelloVerdict verdict = check_hello(data, core_.expected);
   if (verdict.hello) {
     if (Channel* peer = peers_.caller(*verdict.hello)) {
-      peer->on_request(request, *verdict.hello);
+      if (closer_.room_for(*peer))
+        peer->on_request(request, *verdict.hello);
+      else
+        turn_away(request, *peer, *verdict.hello);
       return;
     }
     verdict.reason = RejectReason::kUnauthorized;  // it claims to be this very process
   }
   refuse(request, verdict, data);
+}
+
+// The caller tries again, and meanwhile a connection is asked to end.
+template <class PortT>
+void Context<PortT>::turn_away(typename Port::Request& request, Channel& caller, const Hello& hello) {
+  ++core_.closing.no_room;
+  const Reject reject = make_reject(RejectReason::kNoRoom, core_.expected, hello.attempt);
+  core_.port.reject(request, std::as_bytes(std::span(&reject, 1)));
+  core_.room_wanted = true;
+  caller.want_service();  // a list that is not empty is served
 }
 
 // An unauthorized caller is told nothing. The channel of a process of the job that cannot be talked to fails, so that

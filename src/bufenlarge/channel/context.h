@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "channel/channel.h"
+#include "channel/closer.h"
 #include "channel/loopback.h"
 #include "channel/peer_table.h"
 #include "channel/window_memory.h"
@@ -90,12 +91,14 @@ class Context {
   unsigned poll_events();
   unsigned serve_notified();
   void serve_lists();
+  void turn_away(typename Port::Request& request, Channel& caller, const Hello& hello);
   void refuse(typename Port::Request& request, const HelloVerdict& verdict, std::span<const std::byte> data);
 
   WindowMemory<Port> windows_;  // outlives the sources in core_
   Core core_;
   PeerTable<Port> peers_;
   Loopback<Port> loopback_;
+  Closer<Port> closer_;
   std::uint32_t refused_ = 0;
   std::uint32_t round_ = 0;
   std::uint32_t rounds_unpolled_ = 0;

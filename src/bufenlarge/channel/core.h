@@ -44,6 +44,17 @@ struct RendezvousCounters {
   std::uint64_t refused = 0;         // registrations of user memory that were refused or would not pay
 };
 
+// Connections that ended by agreement.
+struct ClosingCounters {
+  std::uint64_t closed = 0;
+  std::uint64_t reopened = 0;
+  std::uint64_t asked = 0;       // own requests, and of these
+  std::uint64_t for_room = 0;    // for room
+  std::uint64_t refused = 0;     // requests of peers that were refused here
+  std::uint64_t taken_back = 0;  // own requests that were taken back after the peer had agreed
+  std::uint64_t no_room = 0;     // connection requests of peers that were turned away for now
+};
+
 template <class PortT>
 class Channel;
 template <class PortT>
@@ -79,7 +90,9 @@ struct Core {
   SourceTable<Port> sources;
   ReadTable<RendezvousReader<Port>, PendingRead<Port>> reads;
   RendezvousCounters rendezvous;
+  ClosingCounters closing;
   PollGroups<Channel> rings;
+  std::vector<Channel*> links;  // channels with an endpoint
   WorkList<Channel> pending;   // something could not be done at once
   WorkList<Channel> notified;  // notified writes are to be received
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
@@ -89,6 +102,12 @@ struct Core {
   Attempts attempts;
   std::uint32_t crossings = 0;
   std::uint64_t random_state = 0;
+  std::uint64_t ask_again_us = 0;  // from when on another connection may be asked to end for room
+  bool room_wanted = false;        // a connection waits for room
+
+  [[nodiscard]] bool has_room() const {
+    return settings.connections_max == 0 || links.size() < settings.connections_max;
+  }
 
   // splitmix64; for jitter only
   std::uint32_t random() {

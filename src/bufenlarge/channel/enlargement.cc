@@ -22,6 +22,12 @@ Enlargement<PortT>::Enlargement(PeerLink<Port>& link, SendRing<Port>& send_ring,
 }
 
 template <class PortT>
+void Enlargement<PortT>::end() {
+  sender_.restart();
+  receiver_.restart();
+}
+
+template <class PortT>
 void Enlargement<PortT>::service(std::uint64_t now_us) {
   if (sender_.state() == EnlargeSender::State::kRequestDue) serve_request();
   if (sender_.waiting()) serve_acknowledgement(now_us);

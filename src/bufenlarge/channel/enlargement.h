@@ -40,6 +40,9 @@ class Enlargement {
     if (receiver_.acked()) receiver_.confirmed();
   }
 
+  // The connection has ended: requests are counted anew.
+  void end();
+
   // Does what waits; service() of the channel calls it while connected.
   void service(std::uint64_t now_us);
   [[nodiscard]] bool pending() const { return !sender_.steady() || receiver_.acked() || words_due(); }

@@ -10,19 +10,25 @@ namespace bufenlarge {
 
 template <class PortT>
 bool PeerLink<PortT>::open(const void* address, std::span<const std::byte> hello) {
-  endpoint_ = port_.open(address, hello, &channel_);
-  return static_cast<bool>(endpoint_);
+  return hold(port_.open(address, hello, &channel_));
 }
 
 template <class PortT>
 bool PeerLink<PortT>::accept(typename Port::Request& request, std::span<const std::byte> hello) {
-  endpoint_ = port_.accept(request, hello, &channel_);
-  return static_cast<bool>(endpoint_);
+  return hold(port_.accept(request, hello, &channel_));
+}
+
+template <class PortT>
+bool PeerLink<PortT>::hold(typename Port::Link endpoint) {
+  endpoint_ = std::move(endpoint);
+  if (has_endpoint()) core_.links.push_back(&channel_);
+  return has_endpoint();
 }
 
 template <class PortT>
 void PeerLink<PortT>::close() {
   lost_ = false;
+  if (has_endpoint()) std::erase(core_.links, &channel_);
   endpoint_ = typename Port::Link();
 }
 

@@ -54,6 +54,7 @@ class PeerLink final : private StateLog {
   void set_state(State state);
 
   // ---- endpoint
+  [[nodiscard]] bool has_endpoint() const { return static_cast<bool>(endpoint_); }
   // Both return false when there is no endpoint then.
   [[nodiscard]] bool open(const void* address, std::span<const std::byte> hello);
   [[nodiscard]] bool accept(typename Port::Request& request, std::span<const std::byte> hello);
@@ -120,6 +121,7 @@ class PeerLink final : private StateLog {
     std::uint32_t key = 0;
   };
 
+  [[nodiscard]] bool hold(typename Port::Link endpoint);
   void state_changed(const char* machine, const char* from, const char* to, const char* why) override;
   void write_line(std::initializer_list<std::string> parts) const;
   static std::string text_of(std::uint64_t number) { return std::to_string(number); }

@@ -21,6 +21,15 @@ void ReceiveRing<PortT>::start(std::uint64_t base, std::uint8_t phase) {
 }
 
 template <class PortT>
+void ReceiveRing<PortT>::end() {
+  unwatch();
+  drop();
+  start(0, 0);
+  epoch_ = 0;
+  forget_notifications();
+}
+
+template <class PortT>
 void ReceiveRing<PortT>::watch() {
   if (poll_index_ != kNotWatched && poll_group_ != link_.group()) unwatch();  // an endpoint was replaced
   if (poll_index_ == kNotWatched) {

@@ -29,6 +29,8 @@ class ReceiveRing {
   // registered.
   [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
   void drop() { link_.drop(ring_); }
+  // The connection has ended: nothing of it is left, not the phase either.
+  void end();
   void clear();
   // Begins with an empty ring: `base` is the position of slot 0.
   void start(std::uint64_t base, std::uint8_t phase);
@@ -51,6 +53,9 @@ class ReceiveRing {
   // Hands a fragment of a message to the upper layer.
   void deliver(const std::byte* payload, const SlotTrailer& trailer);
   void watch_next_slot();
+
+  // Everything that has come is taken, no message is under way, and no grant is due.
+  [[nodiscard]] bool drained() const { return !message_open_ && !grant_due_ && !notified(); }
 
   // ---- credit
   // Writes a grant if the peer is owed one, or if one could not be written before.

@@ -41,6 +41,13 @@ void SendRing<PortT>::set_peer_wants(bool checks, bool notifications) {
   target_.wants_notifications = notifications;
 }
 
+template <class PortT>
+void SendRing<PortT>::end() {
+  drop();
+  start(0, link_.core().settings.phases.at(0).slots, 0, 0);
+  notify_before_ = 0;
+}
+
 // ---- messages
 
 template <class PortT>
@@ -176,14 +183,16 @@ std::uint32_t SendRing<PortT>::run_length() const {
   return count;
 }
 
-// In mixed mode, slots that carry no check are notified, and slots that come after writes of data. A slot that was
-// marked for a write that could not be posted carries no check any more.
+// In mixed mode, slots that carry no check are notified, and slots that come after writes of data: those for closing
+// are the last that the connection carries. A slot that was marked for a write that could not be posted carries no check
+// any more.
 template <class PortT>
 bool SendRing<PortT>::needs_notification(std::uint32_t first, std::uint32_t count) const {
   bool large = !target_.wants_checks || producer_.posted() < notify_before_;
   for (std::uint32_t i = 0; !large && i < count; ++i) {
     const SlotTrailer* slot = trailer_of(ring_.slot(first + i), ring_.stride());
-    large = slot->bytes > kCheckedBytesMax || (slot->marks & kMarkNotified) != 0;
+    large = slot->bytes > kCheckedBytesMax || (slot->marks & kMarkNotified) != 0 ||
+            slot->kind == static_cast<std::uint8_t>(SlotKind::kClose);
   }
   return large;
 }

@@ -37,6 +37,8 @@ class SendRing {
   // registered.
   [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
   void drop() { link_.drop(ring_); }
+  // The connection has ended: nothing of it is left, not the phase either.
+  void end();
   // Begins with an empty ring: `base` is the position of slot 0.
   void start(std::uint64_t base, std::uint32_t slots, std::uint8_t phase, std::uint16_t epoch);
   // The peer's ring. The own slots are as long as the peer's, or shorter.
@@ -61,6 +63,9 @@ class SendRing {
   // The next slots of this message are notified; returns what was so before, for restore().
   [[nodiscard]] std::uint64_t notify_all();
   void restore_notify(std::uint64_t before, bool sent);
+
+  // Nothing waits to go, and no message or growth is under way.
+  [[nodiscard]] bool drained() const { return all_posted() && !message_open_ && !paused_; }
 
   // ---- slots that are no part of a message
   [[nodiscard]] bool may_stage() { return open() && room() != 0; }

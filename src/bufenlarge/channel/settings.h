@@ -15,6 +15,8 @@ struct ChannelSettings {
   bool enlargement = true;
   std::uint64_t ack_timeout_us = 1'000'000;
   std::uint64_t connect_timeout_us = 30'000'000;
+  std::uint64_t idle_close_us = 0;      // 0: connections that are not used stay
+  std::uint32_t connections_max = 0;  // 0: as many as there are peers
 };
 
 }  // namespace bufenlarge

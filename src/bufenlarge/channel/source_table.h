@@ -3,6 +3,7 @@
 // index's uses, so that a late or made-up handle is found out.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -120,6 +121,13 @@ class SourceTable {
     for (const Entry& entry : entries_)
       if (entry.used && entry.source.peer == peer) handles.push_back(entry.source.handle);
     return handles;
+  }
+
+  // Whether a source is advertised to `peer` alone.
+  [[nodiscard]] bool has_of_peer(std::uint32_t peer) const {
+    return size() != 0 && std::ranges::any_of(entries_, [peer](const Entry& entry) {
+             return entry.used && entry.source.peer == peer;
+           });
   }
 
   [[nodiscard]] std::size_t size() const { return entries_.size() - free_.size(); }

@@ -31,6 +31,7 @@ struct CompletionQueue {
   std::size_t per_endpoint = 0;  // entries that each endpoint reserves
   std::uint32_t number = 0;      // of the queue in its port, from 0
   int descriptor = -1;           // libfabric's; with FI_WAIT_FD
+  std::uint64_t reads_empty = 0;  // reads that found the queue empty
   // ReadyQueues keeps these.
   bool watched = false;
   bool hot = false;

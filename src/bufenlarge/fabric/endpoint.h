@@ -2,7 +2,8 @@
 // One endpoint of a FabricPort. The contexts of completions and events point to it.
 //
 // A completion may still name an endpoint that was closed a moment ago. So an Endpoint lives as long as its
-// port, and closing it closes only libfabric's object.
+// port, and closing it closes only libfabric's object. It serves another connection when the completion queues and the
+// event queue have been seen empty since: then nothing can name the former one.
 #pragma once
 
 #include <array>
@@ -58,6 +59,16 @@ struct Endpoint {
   bool holds_data = false;
   std::uint32_t received = 0;  // receives of this endpoint that have completed, modulo 2^32
   std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
+  // When it was closed, how often the queues of the port had been found empty.
+  const CompletionQueue* closed_queue = nullptr;
+  std::uint64_t reads_empty = 0;
+  std::uint64_t events_empty = 0;
+
+  // For another connection.
+  void renew() {
+    held_count = received = posted = 0;
+    holds_data = false;
+  }
 };
 
 // Owns an endpoint's libfabric object and closes it. Its port outlives it.

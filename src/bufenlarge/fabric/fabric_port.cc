@@ -116,14 +116,29 @@ void FabricPort::listen() {
 }
 
 FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
-  auto owner = std::make_unique<Endpoint>();
+  Endpoint& endpoint = spare_endpoint();
   fid_ep* fid = nullptr;
-  if (!succeeded("fi_endpoint", fi_endpoint(domain_.get(), info, &fid, owner.get()))) return nullptr;
-  owner->fid.reset(fid);
-  owner->user = user;
-  if (!bind(*owner)) return nullptr;
-  endpoints_.push_back(std::move(owner));
-  return endpoints_.back().get();
+  if (!succeeded("fi_endpoint", fi_endpoint(domain_.get(), info, &fid, &endpoint))) {
+    closed_.push_front(&endpoint);
+    return nullptr;
+  }
+  endpoint.fid.reset(fid);
+  endpoint.user = user;
+  return bind(endpoint) ? &endpoint : nullptr;
+}
+
+FabricPort::Endpoint& FabricPort::spare_endpoint() {
+  const auto drained = [this](const Endpoint& one) {
+    return one.closed_queue == nullptr ||
+           (one.reads_empty < one.closed_queue->reads_empty && one.events_empty < events_empty_);
+  };
+  if (!closed_.empty() && drained(*closed_.front())) {
+    Endpoint& spare = *closed_.front();
+    closed_.pop_front();
+    spare.renew();
+    return spare;
+  }
+  return *endpoints_.emplace_back(std::make_unique<Endpoint>());
 }
 
 // Gives an endpoint everything that it needs before it connects: queues, places for words, receives. Closes it
@@ -178,6 +193,11 @@ std::string FabricPort::locked_memory() const {
 void FabricPort::close(Endpoint& endpoint) {
   endpoint.user = nullptr;
   endpoint.fid.reset();
+  endpoint.closed_queue = endpoint.queue;
+  endpoint.reads_empty = endpoint.queue->reads_empty;
+  if (!verbs_) ready_.heat(*endpoint.queue);  // the endpoint is used again when its queue was found empty
+  endpoint.events_empty = events_empty_;
+  closed_.push_back(&endpoint);
   std::exchange(endpoint.queue, nullptr)->give_back();
   words_.give_back(std::exchange(endpoint.words, {}));
 }

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -103,6 +104,8 @@ class FabricPort {
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
+  // Returns how many endpoints there are, those that are closed and wait to be used again included.
+  [[nodiscard]] std::size_t endpoints() const { return endpoints_.size(); }
   // Returns the memory that the queues of one endpoint take.
   [[nodiscard]] QueueMemory queues() const {
     return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, receives_);
@@ -126,6 +129,8 @@ class FabricPort {
   };
 
   [[nodiscard]] Endpoint* make_endpoint(fi_info* info, void* user);
+  // A closed endpoint that nothing can name any more, or a new one.
+  [[nodiscard]] Endpoint& spare_endpoint();
   [[nodiscard]] Event next_event();
   [[nodiscard]] Event decode_error();
   // Reads a failed completion. Returns the endpoint that it belongs to, or nullptr if it names none.
@@ -156,7 +161,7 @@ class FabricPort {
     return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;
   }
   template <class Handler>
-  unsigned poll_queue(Handler& handler, const CompletionQueue& queue);
+  unsigned poll_queue(Handler& handler, CompletionQueue& queue);
   template <class Handler>
   void on_entry(Handler& handler, const fi_cq_data_entry& entry);
   template <class Handler>
@@ -178,10 +183,12 @@ class FabricPort {
   std::array<Endpoint::Tag, kReadsPerPortMax> shared_tags_{};
   ListenerFid listener_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::deque<Endpoint*> closed_;  // of these, the oldest first
   std::array<std::byte, 512> event_bytes_{};
   sockaddr_in address_{};
   std::string last_error_;
   std::uint64_t events_read_us_ = 0;
+  std::uint64_t events_empty_ = 0;  // times that the event queue was found empty
   std::size_t inline_bytes_ = 0;
   std::size_t parts_max_ = 1;  // most ranges of one write (tcp)
   std::uint64_t ends_by_immediate_ = 0;
@@ -215,10 +222,13 @@ unsigned FabricPort::poll(Handler& handler) {
 }
 
 template <class Handler>
-unsigned FabricPort::poll_queue(Handler& handler, const CompletionQueue& queue) {
+unsigned FabricPort::poll_queue(Handler& handler, CompletionQueue& queue) {
   std::array<fi_cq_data_entry, 16> entries;
   const ssize_t count = fi_cq_read(queue.fid.get(), entries.data(), entries.size());
-  if (count == -FI_EAGAIN) [[likely]] return 0;
+  if (count == -FI_EAGAIN) [[likely]] {
+    ++queue.reads_empty;
+    return 0;
+  }
   if (count == -FI_EAVAIL) {
     std::string why;
     Endpoint* endpoint = failed_completion(queue, why);
@@ -286,8 +296,9 @@ unsigned FabricPort::poll_events(Handler& handler) {
     if (count++ == 0) since_us = now_us();
     requests += event.kind == Event::Kind::kRequest;
     give(handler, event);
-    if (enough_events(requests, since_us)) break;
+    if (enough_events(requests, since_us)) return count;
   }
+  ++events_empty_;
   return count;
 }
 

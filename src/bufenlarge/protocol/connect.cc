@@ -29,6 +29,7 @@ constexpr std::array kEdges{
     Edge{State::kAccepting, State::kWanted},     Edge{State::kSilent, State::kReady},
     Edge{State::kSilent, State::kAccepting},     Edge{State::kSilent, State::kIdle},
     Edge{State::kSilent, State::kWanted},        Edge{State::kReady, State::kFailed},
+    Edge{State::kReady, State::kIdle},           Edge{State::kReady, State::kWanted},
 };
 
 }  // namespace
@@ -104,6 +105,8 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
       return Action::kClose;
     case RejectReason::kStale:
       return retry(now_us, random, now_us);
+    case RejectReason::kNoRoom:
+      return on_no_room(now_us, random);
     case RejectReason::kVersion:
     case RejectReason::kGeometry:
     case RejectReason::kUnauthorized:
@@ -111,6 +114,20 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
   }
   set_state(State::kFailed, "the peer refuses this process");
   return Action::kFail;
+}
+
+// A peer that makes room is no peer that refuses: the time limit begins anew.
+Connect::Action Connect::on_no_room(std::uint64_t now_us, std::uint32_t random) {
+  if (state_ != State::kConnecting) return Action::kNone;
+  refused_ = false;
+  pause_us_ = std::min(pause_us_, kRoomPauseMaxUs);
+  return back_off(now_us, random, "there is no room for the connection");
+}
+
+void Connect::on_ended() {
+  set_state(wanted_ ? State::kWanted : State::kIdle, "both sides agreed to close");
+  pause_us_ = kPauseMinUs;
+  refused_ = false;
 }
 
 Connect::Action Connect::on_lost(std::uint64_t now_us, std::uint32_t random) {

@@ -10,6 +10,7 @@
 // Connecting  rejected: stale, lost, or unreachable      Backoff     kClose (Failed, kFail past the limit)
 // Connecting  interrupted                                Backoff     kClose: takes nothing from the limit
 // Connecting  rejected: version, geometry, unauthorized  Failed      kFail
+// Connecting  rejected: no room, or no_room              Backoff     kClose, however long it takes
 // Connecting  request, own rank lower                    Connecting  kReject: crossing
 // Connecting  request, own rank higher                   Accepting   kReplace: drop own, accept
 // Yielding    tick, limit passed                         Wanted      none: the peer's request did not come
@@ -22,6 +23,7 @@
 // Accepting, Silent  lost                                Idle or Wanted  kClose
 // Silent      first message                              Ready       none
 // Ready       lost                                       Failed      kFail
+// Ready       ended by agreement                         Idle or Wanted  none: the caller has closed the endpoint
 //
 // Silence is not a failure: a peer that computes outside MPI responds when it comes back, and an attempt
 // waits for it without limit. The time limit ends the attempts at a peer that refuses them or cannot be
@@ -82,6 +84,12 @@ class Connect {
   [[nodiscard]] Action on_interrupted(std::uint64_t now_us, std::uint32_t random);
   // Called when the peer asks for a connection; `attempt` is the number in its Hello.
   [[nodiscard]] Action on_request(std::uint16_t attempt);
+  // Called when the own attempt has to make room for another connection, and when the peer has no room for it.
+  [[nodiscard]] Action on_no_room(std::uint64_t now_us, std::uint32_t random);
+  // Called in Ready when the own side has agreed to the end: what is wanted from now on is another connection.
+  void settle() { wanted_ = false; }
+  // Called in Ready when the connection has ended by agreement.
+  void on_ended();
   // Called when the first slot of the peer has arrived.
   void on_first_message();
 
@@ -99,6 +107,8 @@ class Connect {
   // The pause before another attempt doubles from the first to the second of these.
   static constexpr std::uint64_t kPauseMinUs = 1'000;
   static constexpr std::uint64_t kPauseMaxUs = 1'000'000;
+  // The longest where there was no room.
+  static constexpr std::uint64_t kRoomPauseMaxUs = 16'000;
   // How long a side that lost a crossing waits for the peer's request.
   static constexpr std::uint64_t kYieldUs = 1'000'000;
   // An attempt that was out this long before it was refused had met silence. Longer than the 3 s in which Linux finds

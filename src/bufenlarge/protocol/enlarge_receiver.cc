@@ -46,6 +46,11 @@ bool EnlargeReceiver::on_repeat(EnlargeRequest request) const {
 
 void EnlargeReceiver::confirmed() { set_state(State::kSteady, "the first slot of the new ring"); }
 
+void EnlargeReceiver::restart() {
+  BUFENLARGE_CHECK(state_ == State::kSteady);
+  request_ = {0, 0};
+}
+
 EnlargeAck seal_ack(EnlargeAck ack, std::uint32_t number) {
   ack.number = number;
   ack.reserved = 0;

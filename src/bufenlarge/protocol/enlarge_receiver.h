@@ -42,6 +42,9 @@ class EnlargeReceiver {
   // Called when the first slot of the new ring has arrived: the sender has the acknowledgement.
   void confirmed();
 
+  // Called when a new connection begins, in Steady: the peer numbers its requests from 1 again.
+  void restart();
+
   // `log` is told every change of state; it outlives the machine.
   void set_log(StateLog* log) { log_ = log; }
 

@@ -87,6 +87,11 @@ EnlargeSender::Verdict EnlargeSender::poll(const EnlargeAck& seen, const PhaseTa
   return Verdict::kRepeat;
 }
 
+void EnlargeSender::restart() {
+  BUFENLARGE_CHECK(steady());
+  number_ = 0;
+}
+
 void EnlargeSender::swapped() { set_state(State::kSteady, "the new ring is in use"); }
 
 }  // namespace bufenlarge

@@ -54,6 +54,9 @@ class EnlargeSender {
   // Called when the ring that ack() describes is in use.
   void swapped();
 
+  // Called when a new connection begins, in Steady: requests are numbered from 1 again.
+  void restart();
+
   // `log` is told every change of state; it outlives the machine.
   void set_log(StateLog* log) { log_ = log; }
 

@@ -94,7 +94,7 @@ std::optional<Reject> decode_reject(std::span<const std::byte> data) {
   if (data.size() < sizeof reject) return std::nullopt;
   std::memcpy(&reject, data.data(), sizeof reject);
   const bool known = reject.reason >= static_cast<std::uint8_t>(RejectReason::kCrossing) &&
-                     reject.reason <= static_cast<std::uint8_t>(RejectReason::kStale);
+                     reject.reason <= static_cast<std::uint8_t>(RejectReason::kNoRoom);
   if (reject.magic != kHelloMagic || !known) return std::nullopt;
   return reject;
 }
@@ -107,6 +107,7 @@ std::string describe_reject(const Reject& reject, const HelloExpectation& own) {
       return geometry_text(phases_text(reject.slots, reject.slot_bytes, reject.geometry), own);
     case RejectReason::kUnauthorized: return "the peer does not accept the job key or rank of this process";
     case RejectReason::kStale: return "the peer has a newer connection of this process";
+    case RejectReason::kNoRoom: return "the peer has as many connections as it may";
   }
   return "the peer gives an unknown reason (" + std::to_string(reject.reason) + ")";
 }

@@ -76,7 +76,7 @@ inline SlotState inspect_slot(const std::byte* slot, std::uint32_t stride, std::
       return SlotState::kEmpty;
   }
   const bool known = trailer.kind >= static_cast<std::uint8_t>(SlotKind::kPayload) &&
-                     trailer.kind <= static_cast<std::uint8_t>(SlotKind::kReadFragment);
+                     trailer.kind <= static_cast<std::uint8_t>(SlotKind::kClose);
   return sized && known && trailer.epoch == epoch ? SlotState::kReady : SlotState::kInvalid;
 }
 

@@ -15,15 +15,16 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 4;
+inline constexpr std::uint8_t kWireVersion = 5;
 
-// Section 2: slots. Kinds 0 and 6 to 255 are not used.
+// Section 2: slots. Kinds 0 and 7 to 255 are not used.
 enum class SlotKind : std::uint8_t {
   kPayload = 1,         // a fragment of a message
   kEnlargeRequest = 2,  // EnlargeRequest; the last slot of its ring
   kHello = 3,           // no payload; the active side's first slot
   kReadRequest = 4,     // ReadRequest and its segments
   kReadFragment = 5,    // ReadFragment and data: a part of a response that comes through the ring
+  kClose = 6,           // CloseMessage
 };
 
 inline constexpr std::uint8_t kMarkFirst = 1;
@@ -82,6 +83,22 @@ struct EnlargeRequest {
   std::uint32_t phase;   // index into the phase table, which both sides compared when they connected
 };
 static_assert(sizeof(EnlargeRequest) == 8);
+
+// Section 12: the payload of SlotKind::kClose.
+enum class CloseStep : std::uint8_t {
+  kRequest = 1,  // the sender wants to close the connection; any slot that it sends after this takes that back
+  kAgree = 2,    // answers a request: the sender writes nothing more, unless the other side goes on
+  kRefuse = 3,   // answers a request: the connection stays
+  kGoOn = 4,     // after an agreement: the connection stays, although the side that asked has no other slot to send
+};
+
+struct CloseMessage {
+  std::uint32_t number;  // of the request: 1, 2, ... per connection and direction
+  std::uint8_t step;     // CloseStep
+  std::uint8_t for_room;  // of a request: 1 when the sender needs room for another connection
+  std::uint16_t reserved;
+};
+static_assert(sizeof(CloseMessage) == 8);
 
 // Section 10: reading the peer's memory. A request lists segments of sources that the peer has advertised and
 // segments of the reader's own memory. The response is RDMA writes; the last carries `sequence` as immediate data.
@@ -209,6 +226,7 @@ enum class RejectReason : std::uint8_t {
   kGeometry = 3,      // the phases differ
   kUnauthorized = 4,  // no Hello, another job's key, or no rank of this job; the rejection carries no data
   kStale = 5,         // the rejecting side has a newer attempt or connection of the rejected one
+  kNoRoom = 6,        // the rejecting side has as many connections as it may; it is making room
 };
 
 struct Reject {

@@ -141,7 +141,8 @@ TEST_CASE("the reject of an unauthorized process is all zero: it reveals nothing
 
 TEST_CASE("a reject carries its reason, the attempt and the own values", "[handshake]") {
   for (const RejectReason reason :
-       {RejectReason::kCrossing, RejectReason::kVersion, RejectReason::kGeometry, RejectReason::kStale}) {
+       {RejectReason::kCrossing, RejectReason::kVersion, RejectReason::kGeometry, RejectReason::kStale,
+        RejectReason::kNoRoom}) {
     const Reject made = make_reject(reason, kOwn, 5);
     const auto read = decode_reject(std::as_bytes(std::span(&made, 1)));
     REQUIRE(read);
@@ -161,7 +162,7 @@ TEST_CASE("data that is no reject of this protocol is not decoded", "[handshake]
   Reject wrong = right;
   wrong.magic = 0x4245;
   CHECK_FALSE(decode_reject(std::as_bytes(std::span(&wrong, 1))));
-  for (const unsigned reason : {0u, 6u, 255u}) {
+  for (const unsigned reason : {0u, 7u, 255u}) {
     wrong = right;
     wrong.reason = static_cast<std::uint8_t>(reason);
     CHECK_FALSE(decode_reject(std::as_bytes(std::span(&wrong, 1))));

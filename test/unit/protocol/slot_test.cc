@@ -218,10 +218,11 @@ TEST_CASE("a whole slot of a wrong epoch, kind or size is invalid", "[slot]") {
     CHECK(state([](SlotTrailer& t) { t.epoch = kEpoch - 1; }) == SlotState::kInvalid);
     CHECK(state([](SlotTrailer& t) { t.epoch = kEpoch + 1; }) == SlotState::kInvalid);
     CHECK(state([](SlotTrailer& t) { t.kind = 0; }) == SlotState::kInvalid);
-    for (unsigned kind = 6; kind <= 255; ++kind)
+    for (unsigned kind = 7; kind <= 255; ++kind)
       CHECK(state([&](SlotTrailer& t) { t.kind = static_cast<std::uint8_t>(kind); }) == SlotState::kInvalid);
     for (const SlotKind kind :
-         {SlotKind::kEnlargeRequest, SlotKind::kHello, SlotKind::kReadRequest, SlotKind::kReadFragment})
+         {SlotKind::kEnlargeRequest, SlotKind::kHello, SlotKind::kReadRequest, SlotKind::kReadFragment,
+          SlotKind::kClose})
       CHECK(state([&](SlotTrailer& t) { t.kind = static_cast<std::uint8_t>(kind); }) == SlotState::kReady);
     // A size beyond the slot was never sealed. Where slots are checked such a slot counts as not arrived.
     const SlotState beyond = checked ? SlotState::kEmpty : SlotState::kInvalid;

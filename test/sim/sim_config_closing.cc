@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Worlds in which connections end and are made again: what is sent comes in bursts, with pauses between them in which
+// connections are not used.
+#include <algorithm>
+
+#include "sim/sim_config.h"
+
+namespace bufenlarge::sim {
+
+namespace {
+
+template <class Plans>
+void spread(Plans& plans, SimRandom& random, std::uint32_t bursts, std::uint32_t pause_us) {
+  for (auto& plan : plans) plan.start_us = std::uint64_t{random.below(bursts)} * pause_us + random.below(200);
+  std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan.start_us; });
+}
+
+}  // namespace
+
+void draw_closing(SimConfig& config, SimKind kind) {
+  if (!closes(kind)) return;
+  SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x636c6f7365u);
+  const auto one_of = [&random](std::initializer_list<std::uint32_t> values) {
+    return values.begin()[random.below(static_cast<std::uint32_t>(values.size()))];
+  };
+  const bool for_room = kind == SimKind::kRoom;
+  if (for_room) config.channel.connections_max = one_of({1, 1, 2, 3});
+  if (!for_room || random.chance(300)) config.channel.idle_close_us = one_of({20, 100, 500, 2000});
+  config.until_closed = config.channel.idle_close_us != 0 && random.chance(500);
+  const std::uint32_t bursts = one_of({2, 5, 20});
+  const std::uint32_t pause_us = one_of({300, 3000, 20'000});
+  spread(config.plan, random, bursts, pause_us);
+  spread(config.reads, random, bursts, pause_us);
+  spread(config.writes, random, bursts, pause_us);
+  if (random.chance(150)) {
+    config.death = SimDeath{random.below(config.peers), random.between(20, bursts * pause_us)};
+    config.until_closed = false;
+  }
+}
+
+}  // namespace bufenlarge::sim

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Knobs that bound what a process uses.
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "knobs.h"
+
+namespace bufenlarge::test {
+namespace {
+
+Knobs with(const std::vector<std::pair<std::string, std::string>>& changes) {
+  Knobs knobs;
+  for (const auto& [name, value] : changes) REQUIRE(knobs.set(name, value).empty());
+  return knobs;
+}
+
+ChannelSettings resolved(const std::vector<std::pair<std::string, std::string>>& changes) {
+  Knobs knobs = with(changes);
+  REQUIRE(knobs.resolve().empty());
+  return knobs.settings();
+}
+
+TEST_CASE("the bound on window memory is a number of bytes, none too, or the fabric's", "[knobs]") {
+  CHECK_FALSE(with({}).values().window_memory);
+  CHECK_FALSE(with({{"WINDOW_MEMORY", "5"}, {"WINDOW_MEMORY", "auto"}}).values().window_memory);
+  CHECK(with({{"WINDOW_MEMORY", "0"}}).values().window_memory == 0u);
+  CHECK(with({{"WINDOW_MEMORY", "1125899906842624"}}).values().window_memory == std::uint64_t{1} << 50);
+  Knobs knobs = with({{"WINDOW_MEMORY", "7"}});
+  CHECK_FALSE(knobs.set("WINDOW_MEMORY", "1125899906842625").empty());
+  CHECK(knobs.values().window_memory == 7u);
+}
+
+TEST_CASE("connections stay open unless a time is set after which they close", "[knobs][S3]") {
+  CHECK(resolved({}).idle_close_us == 0);
+  CHECK(resolved({{"IDLE_CLOSE", "30s"}}).idle_close_us == 30'000'000);
+  CHECK(resolved({{"IDLE_CLOSE", "1ms"}, {"IDLE_CLOSE", "off"}}).idle_close_us == 0);
+}
+
+TEST_CASE("connections have no bound unless one is set", "[knobs][S3]") {
+  CHECK(resolved({}).connections_max == 0);
+  CHECK(resolved({{"CONNECTIONS", "1"}}).connections_max == 1);
+  CHECK(resolved({{"CONNECTIONS", "1048576"}, {"CONNECTIONS", "0"}}).connections_max == 0);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Connect: connections that end by agreement, and those for which there is no room.
+#include <catch2/catch.hpp>
+
+#include "protocol/connect.h"
+
+namespace bufenlarge::test {
+namespace {
+
+using State = Connect::State;
+using Action = Connect::Action;
+
+constexpr std::uint64_t kNow = 10'000'000;
+constexpr std::uint64_t kLimit = 5'000'000;
+
+Connect connecting() {
+  Connect connect(2, 5, kLimit);
+  connect.want(kNow);
+  REQUIRE(connect.tick(kNow, true) == Action::kOpen);
+  return connect;
+}
+
+Connect ready() {
+  Connect connect = connecting();
+  REQUIRE(connect.on_connected() == Action::kSendHello);
+  return connect;
+}
+
+TEST_CASE("a connection that has ended is wanted again only if it was wanted after the agreement", "[connect]") {
+  Connect connect = ready();
+  connect.settle();
+  connect.on_ended();
+  CHECK(connect.state() == State::kIdle);
+  connect.want(kNow + 1);
+  CHECK(connect.state() == State::kWanted);
+  CHECK(connect.tick(kNow + 1, true) == Action::kOpen);
+  CHECK(connect.attempt() == 2);
+  CHECK(connect.on_connected() == Action::kSendHello);
+  connect.settle();
+  connect.want(kNow + 2);
+  CHECK(connect.state() == State::kReady);
+  connect.on_ended();
+  CHECK(connect.state() == State::kWanted);
+}
+
+TEST_CASE("no room is no refusal: the pause stays short, and the time limit begins anew", "[connect]") {
+  Connect connect = connecting();
+  std::uint64_t now = kNow;
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    now += kLimit;
+    CHECK(connect.on_rejected(RejectReason::kNoRoom, now, UINT32_MAX) == Action::kClose);
+    now += 2 * Connect::kRoomPauseMaxUs;
+    CHECK(connect.tick(now, true) == Action::kOpen);
+  }
+  CHECK(connect.on_lost(now, 0) == Action::kClose);
+  CHECK(connect.state() == State::kBackoff);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test
