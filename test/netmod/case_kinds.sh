@@ -171,7 +171,7 @@ check_refusal() {
         reason="no end after $limit seconds, stacks of the ranks are in the log"
     elif [ "$job_status" = 0 ] || grep -q ' No Errors' "$log.out"; then
         reason="the job ran, though it was to be refused"
-    elif grep -qiE 'signal 11|segmentation|assert' "$log.err"; then
+    elif grep -qiE 'signal 11|segmentation|assertion' "$log.err"; then
         reason="the job crashed instead of saying what is wrong"
     else
         for text in "$@"; do
