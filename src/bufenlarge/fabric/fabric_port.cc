@@ -100,13 +100,12 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
 }
 
 FabricPort::Endpoint& FabricPort::spare_endpoint() {
-  if (!closed_.empty() && closed_.front()->polls_empty < polls_empty_ && closed_.front()->events_empty < events_empty_) {
-    Endpoint& spare = *closed_.front();
-    closed_.pop_front();
-    spare.renew();
-    return spare;
-  }
-  return *endpoints_.emplace_back(std::make_unique<Endpoint>());
+  Endpoint* const oldest = closed_.empty() ? nullptr : closed_.front();
+  if (oldest == nullptr || oldest->polls_empty == polls_empty_ || oldest->events_empty == events_empty_)
+    return *endpoints_.emplace_back(std::make_unique<Endpoint>());
+  closed_.pop_front();
+  oldest->renew();
+  return *oldest;
 }
 
 // Gives an endpoint everything that it needs before it connects: queues, places for words, receives. Closes it
