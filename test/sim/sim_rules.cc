@@ -103,7 +103,6 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     if (!broken_read.empty()) return broken_read;
     const std::string broken_close = check_close_slot(trailer_before(slot), slot_end);
     if (!broken_close.empty()) return broken_close;
-    if (peer_ != nullptr) peer_->on_close_of(*this);
     large |= trailer_before(slot).bytes > kCheckedBytesMax ||
              trailer_before(slot).kind == static_cast<std::uint8_t>(SlotKind::kClose);
     const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !notified);

@@ -54,7 +54,7 @@ class SimRules {
   [[nodiscard]] std::uint32_t fragments() const { return fragments_; }
 
   // ---- closing (sim_rules_close.cc)
-  // The last slot check_slots() let pass was one of the peer's about closing, if it was.
+  // The peer has sent a slot about closing.
   void on_close_of(SimRules& peer);
   // Something of the slots up to this position is placed at the peer.
   void on_placed(std::uint64_t next) { placed_ = std::max(placed_, next); }

@@ -24,6 +24,7 @@ std::string SimRules::check_close_slot(const SlotTrailer& trailer, const std::by
   } else if (!is(CloseStep::kGoOn) || close_.number != request_) {
     return "a message for closing without a meaning";
   }
+  peer_->on_close_of(*this);
   return "";
 }
 

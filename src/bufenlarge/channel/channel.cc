@@ -201,7 +201,7 @@ template <class PortT>
 void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   if (failed() || !connection_.check_reply(data)) return;
   receive_ring_.watch();
-  closing_.note_use(core().port.now_us());
+  closing_.begin(core().port.now_us());
   core().closing.reopened += ended_;
   ended_ = false;
   if (rendezvous_) link_.want_service();

@@ -52,6 +52,11 @@ class Closing {
   void restart();
 
   // ---- use
+  // A connection stands: its time begins.
+  void begin(std::uint64_t now_us) {
+    slots_seen_ = slots();
+    idle_since_us_ = now_us;
+  }
   // To be called now and then: sees whether something was sent or taken since the last call.
   void note_use(std::uint64_t now_us);
   [[nodiscard]] std::uint64_t idle_since_us() const { return idle_since_us_; }

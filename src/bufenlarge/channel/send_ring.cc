@@ -184,8 +184,8 @@ std::uint32_t SendRing<PortT>::run_length() const {
 }
 
 // In mixed mode, slots that carry no check are notified, and slots that come after writes of data: those for closing
-// are the last that the connection carries. A slot that was marked for a write that could not be posted carries no check
-// any more.
+// are the last that the connection carries. A slot marked for a write that could not be posted has no check any
+// more.
 template <class PortT>
 bool SendRing<PortT>::needs_notification(std::uint32_t first, std::uint32_t count) const {
   bool large = !target_.wants_checks || producer_.posted() < notify_before_;

@@ -128,17 +128,14 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
 }
 
 FabricPort::Endpoint& FabricPort::spare_endpoint() {
-  const auto drained = [this](const Endpoint& one) {
-    return one.closed_queue == nullptr ||
-           (one.reads_empty < one.closed_queue->reads_empty && one.events_empty < events_empty_);
-  };
-  if (!closed_.empty() && drained(*closed_.front())) {
-    Endpoint& spare = *closed_.front();
-    closed_.pop_front();
-    spare.renew();
-    return spare;
-  }
-  return *endpoints_.emplace_back(std::make_unique<Endpoint>());
+  Endpoint* const oldest = closed_.empty() ? nullptr : closed_.front();
+  const bool drained = oldest != nullptr && (oldest->closed_queue == nullptr ||
+                                             (oldest->reads_empty < oldest->closed_queue->reads_empty &&
+                                              oldest->events_empty < events_empty_));
+  if (!drained) return *endpoints_.emplace_back(std::make_unique<Endpoint>());
+  closed_.pop_front();
+  oldest->renew();
+  return *oldest;
 }
 
 // Gives an endpoint everything that it needs before it connects: queues, places for words, receives. Closes it

@@ -41,7 +41,9 @@ struct RoomFixture : ContextFixture {
     const CloseMessage made{number, static_cast<std::uint8_t>(CloseStep::kAgree), 0, 0};
     peer(rank).write_slot(SlotKind::kClose, std::as_bytes(std::span(&made, 1)), 0);
   }
-  RejectReason last_rejection() { return static_cast<RejectReason>(decode_reject(port.rejections.back()).value().reason); }
+  RejectReason last_rejection() {
+    return static_cast<RejectReason>(decode_reject(port.rejections.back()).value().reason);
+  }
 };
 
 TEST_CASE("a connect that finds no room asks the connection that was not used for longest to end", "[closer]") {
@@ -87,6 +89,24 @@ TEST_CASE("a connection that was opened and not used yet is spared for a while",
   fixture.port.now += Closer<FakePort>::kUnusedUs + 1;
   fixture.rounds(4);
   CHECK(fixture.asked(3) + fixture.asked(4) == 1);
+}
+
+TEST_CASE("the time of a connection begins when it stands, however long it took to make", "[closer]") {
+  RoomFixture fixture;
+  fixture.use(4);
+  FakePort::LinkState* link = fixture.want(3);
+  REQUIRE(fixture.send({8}, 5) == kNothingSent);
+  fixture.rounds(4);  // looks for room, at the attempt too
+  CHECK(fixture.asked(4) == 1);
+  fixture.port.now += Closer<FakePort>::kUnusedUs + 1;
+  FakePeer& other = fixture.peer(3);
+  other.meet(link->data);
+  fixture.port.connected(link, other.hello_bytes(other.theirs().attempt));
+  fixture.rounds(4);
+  REQUIRE(other.next().value().kind() == SlotKind::kHello);
+  other.grant_all();
+  fixture.rounds(4);
+  CHECK(fixture.asked(3) == 0);
 }
 
 TEST_CASE("a caller for whom there is no room is turned away, and room is made", "[closer]") {

@@ -34,6 +34,9 @@ bool take(Close& close, const CloseMessage& one) {
 
 Action next(Close& close, bool drained, std::uint64_t staged = kEnd) { return close.next(drained, drained, staged); }
 
+// The peer's next request.
+bool asked(Close& close) { return take(close, message(CloseStep::kRequest, close.peer_number() + 1)); }
+
 // Brings the machine into a state by the fewest events.
 Close reach(State state, bool wins = kYields) {
   Close close(wins);
@@ -71,15 +74,10 @@ const std::vector<Event> kEvents{
     {"next, drained", [](Close& c) { return next(c, true); }},
     {"next, not drained", [](Close& c) { return next(c, false); }},
     {"next, a slot followed", [](Close& c) { return next(c, true, kEnd + 1); }},
-    {"request, next, drained",
-     [](Close& c) { return take(c, message(CloseStep::kRequest, c.peer_number() + 1)) ? next(c, true) : Action::kNone; }},
-    {"request, next, not drained",
-     [](Close& c) { return take(c, message(CloseStep::kRequest, c.peer_number() + 1)) ? next(c, false) : Action::kNone; }},
+    {"request, next, drained", [](Close& c) { return asked(c) ? next(c, true) : Action::kNone; }},
+    {"request, next, not drained", [](Close& c) { return asked(c) ? next(c, false) : Action::kNone; }},
     {"request, slot, next, drained",
-     [](Close& c) {
-       return take(c, message(CloseStep::kRequest, c.peer_number() + 1)) ? ((void)c.on_slot(), next(c, true))
-                                                                        : Action::kNone;
-     }},
+     [](Close& c) { return asked(c) ? ((void)c.on_slot(), next(c, true)) : Action::kNone; }},
 };
 
 struct Row {
@@ -148,9 +146,9 @@ TEST_CASE("a side asks only when nothing is under way, and numbers its requests"
   Close close = reach(State::kAsked);
   REQUIRE(take(close, message(CloseStep::kRefuse)));
   CHECK(close.ask() == 2);
-  Close asked(kYields);
-  REQUIRE(take(asked, message(CloseStep::kRequest)));
-  CHECK_FALSE(asked.may_ask());  // it answers first
+  Close other(kYields);
+  REQUIRE(take(other, message(CloseStep::kRequest)));
+  CHECK_FALSE(other.may_ask());  // it answers first
   CHECK(aborts([] { (void)reach(State::kAsked).ask(); }));
 }
 
@@ -215,19 +213,19 @@ TEST_CASE("messages that nobody asked for break the protocol", "[close]") {
     close = reach(state);
     CHECK_FALSE(close.on_message(message(CloseStep::kGoOn, close.peer_number()), false));
   }
-  Close asked = reach(State::kAsked);
-  CHECK_FALSE(take(asked, message(CloseStep::kAgree, 2)));
-  CHECK_FALSE(take(asked, message(CloseStep::kRequest, 2)));
-  CHECK_FALSE(take(asked, message(static_cast<CloseStep>(0))));
-  CHECK_FALSE(take(asked, message(static_cast<CloseStep>(5))));
+  Close close = reach(State::kAsked);
+  CHECK_FALSE(take(close, message(CloseStep::kAgree, 2)));
+  CHECK_FALSE(take(close, message(CloseStep::kRequest, 2)));
+  CHECK_FALSE(take(close, message(static_cast<CloseStep>(0))));
+  CHECK_FALSE(take(close, message(static_cast<CloseStep>(5))));
   CloseMessage wrong = message(CloseStep::kRequest);
   wrong.reserved = 1;
-  CHECK_FALSE(take(asked, wrong));
+  CHECK_FALSE(take(close, wrong));
   wrong = message(CloseStep::kRequest);
   wrong.for_room = 2;
-  CHECK_FALSE(take(asked, wrong));
-  CHECK(take(asked, message(CloseStep::kRequest)));
-  CHECK_FALSE(take(asked, message(CloseStep::kRequest, 2)));  // the first has no answer yet
+  CHECK_FALSE(take(close, wrong));
+  CHECK(take(close, message(CloseStep::kRequest)));
+  CHECK_FALSE(take(close, message(CloseStep::kRequest, 2)));  // the first has no answer yet
   Close answered = reach(State::kAnswered);
   CHECK(take(answered, message(CloseStep::kGoOn)));
   CHECK(answered.state() == State::kOpen);

@@ -43,6 +43,16 @@ TEST_CASE("a connection that has ended is wanted again only if it was wanted aft
   CHECK(connect.state() == State::kWanted);
 }
 
+TEST_CASE("an attempt for which there is no room is made again, and only an attempt is given up", "[connect]") {
+  Connect connect = connecting();
+  CHECK(connect.on_no_room(kNow, 0) == Action::kClose);
+  CHECK(connect.state() == State::kBackoff);
+  CHECK(connect.on_no_room(kNow, 0) == Action::kNone);
+  Connect used = ready();
+  CHECK(used.on_no_room(kNow, 0) == Action::kNone);
+  CHECK(used.state() == State::kReady);
+}
+
 TEST_CASE("no room is no refusal: the pause stays short, and the time limit begins anew", "[connect]") {
   Connect connect = connecting();
   std::uint64_t now = kNow;
