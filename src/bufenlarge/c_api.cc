@@ -110,8 +110,8 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
                  ("memory could not be registered: " + why + ". Data goes in smaller fragments, slower").c_str());
   });
   port.set_on_no_descriptor([this] {
-    const std::string limits = bufenlarge::describe_descriptors(upper.size);
-    upper.warn(upper.user, ("a connection waits for a file descriptor: " + limits +
+    const std::string descriptors = bufenlarge::describe_descriptors(upper.size);
+    upper.warn(upper.user, ("a connection waits for a file descriptor: " + descriptors +
                             ". Raise nofile in /etc/security/limits.conf, or LimitNOFILE of the service that starts "
                             "the job; peers are asked to come again")
                                .c_str());

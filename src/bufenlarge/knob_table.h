@@ -44,8 +44,8 @@
     "After this long without a whole acknowledgement an enlargement request is repeated; the pause "  \
     "doubles up to 32 times as much.")                                                                \
   X(CONNECT_TIMEOUT, connect_timeout, "30s", "1ms to 24h, as a number with us, ms or s",              \
-    "How long a peer that refuses connections or cannot be reached is tried again. A peer that is "   \
-    "silent is waited for: it may be computing.")                                                     \
+    "How long a peer that refuses connections or cannot be reached is tried again, from the first "   \
+    "refusal on. A peer that is silent is waited for: it may be computing.")                          \
   X(LOG, log, "off", "off, error, state or trace",                                                      \
     "What each process logs. error: failures of channels. state: also every change of a channel's state, with " \
     "the time, the peer, the old and the new state and the reason. trace: also single protocol messages.")   \
