@@ -136,8 +136,9 @@ typedef void (*bufenlarge_write_done_fn)(void *user, uint32_t peer, void *cookie
                                          bufenlarge_status_t status);
 
 /* The user should know this: a registration of memory was refused, so data goes in smaller
- * fragments or waits. Called at most once per context. `message` has the amount refused, the amount
- * registered and the limit; it is valid during the call. The callback may not call the library. */
+ * fragments or waits; or a connection waits because there is no file descriptor to spare. Called at
+ * most once per context for each of the two. `message` has what was refused or is needed, and the
+ * limit; it is valid during the call. The callback may not call the library. */
 typedef void (*bufenlarge_warn_fn)(void *user, const char *message);
 
 /* The context cannot go on: progress met an error that belongs to no channel, such as exhausted
@@ -164,7 +165,8 @@ typedef struct {
     bufenlarge_fatal_fn fatal;           /* NULL: the library prints the text and calls abort(3) */
 } bufenlarge_context_config_t;
 
-/* Opens the device, a listener and a completion queue; connects to nobody. On failure *context_p is
+/* Opens the device, a listener and a completion queue; connects to nobody. Raises the process's soft
+ * limit on file descriptors to the hard one (RLIMIT_NOFILE). On failure *context_p is
  * NULL and `message` says what was tried and what is there. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_open(
     const bufenlarge_context_config_t *config, bufenlarge_context_t **context_p, char *message,

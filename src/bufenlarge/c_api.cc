@@ -122,6 +122,13 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       upper.warn(upper.user,
                  ("memory could not be registered: " + why + ". Data goes in smaller fragments, slower").c_str());
   });
+  port.set_on_no_descriptor([this] {
+    const std::string descriptors = bufenlarge::describe_descriptors(upper.size);
+    upper.warn(upper.user, ("a connection waits for a file descriptor: " + descriptors +
+                            ". Raise nofile in /etc/security/limits.conf, or LimitNOFILE of the service that starts "
+                            "the job; peers are asked to come again")
+                               .c_str());
+  });
 }
 
 void bufenlarge_context::fail(bufenlarge_status_t status, const char* message) const {
@@ -209,6 +216,7 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
       tell(message, message_bytes, why.empty() ? "rank, size or a callback is missing" : why);
       return why.empty() ? BUFENLARGE_ERR_ARGUMENT : BUFENLARGE_ERR_OPTION;
     }
+    bufenlarge::raise_descriptor_limit();
     auto context = std::make_unique<bufenlarge_context>(*config, knobs);
     const bufenlarge::Knobs::Values& values = knobs.values();
     if (values.log != bufenlarge::LogLevel::kOff && !values.log_file.empty()) why = context->log.open(values.log_file);

@@ -44,8 +44,8 @@
     "After this long without a whole acknowledgement an enlargement request is repeated; the pause "  \
     "doubles up to 32 times as much.")                                                                \
   X(CONNECT_TIMEOUT, connect_timeout, "30s", "1ms to 24h, as a number with us, ms or s",              \
-    "How long a peer that refuses connections or cannot be reached is tried again. A peer that is "   \
-    "silent is waited for: it may be computing.")                                                     \
+    "How long a peer that refuses connections or cannot be reached is tried again, from the first "   \
+    "refusal on. A peer that is silent is waited for: it may be computing.")                          \
   X(IDLE_CLOSE, idle_close, "off", "off, or 1ms to 24h, as a number with us, ms or s",                \
     "A connection that was not used for so long is closed by agreement with the peer, and made again on use. off: " \
     "connections stay.")                                                                              \

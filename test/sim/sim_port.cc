@@ -46,6 +46,8 @@ SimPort::Link SimPort::open(const void* address, std::span<const std::byte> data
   Hello hello{};
   std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
   if (fabric_.random.chance(fabric_.faults.open_fails)) {
+    lacks_descriptors_ = fabric_.random.chance(500);
+    fabric_.totals.descriptors_lacked += lacks_descriptors_;
     fabric_.trace.note("%lld>%lld  connect: attempt %lld has no endpoint", rank_, to, hello.attempt);
     return {};
   }

@@ -14,7 +14,7 @@ namespace bufenlarge::sim {
   X(acks_corrupted) X(acks_lost) X(acks_part_lost) X(acks_changed) X(repeats) X(acks_rejected)      \
   X(notifications) X(notifications_after_loss) X(mixed_checked) X(mixed_notified) X(overtakes)      \
   X(connections) X(crossings) X(connects_refused) X(attempts_lost) X(attempts_unanswered)            \
-  X(lost_unnamed) X(accepts_lost) X(rejections)                                                     \
+  X(lost_unnamed) X(descriptors_lacked) X(accepts_lost) X(rejections)                               \
   X(unauthorized) X(requests_closed) X(allocation_failures) X(registrations_refused)                \
   X(data_writes) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written)         \
   X(ends) X(sources) X(reads) X(reads_lost) X(bytes_read) X(fragments_handed_up)                    \

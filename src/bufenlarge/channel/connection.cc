@@ -194,7 +194,11 @@ void Connection<PortT>::open() {
   }
   const HelloBytes hello = encode_hello(own_hello(connect_.attempt(), called_key()));
   const void* address = other_job_ != nullptr ? other_job_->address.data() : address_;
-  if (!link_.open(address, std::span<const std::byte>(hello))) on_lost(no_endpoint());
+  if (link_.open(address, std::span<const std::byte>(hello))) return;
+  if (link_.port().lacks_descriptors())
+    on_interrupted(no_endpoint());
+  else
+    on_lost(no_endpoint());
 }
 
 // Says what is wrong with the Hello that answers the own one; empty when nothing is.

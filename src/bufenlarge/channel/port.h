@@ -8,6 +8,7 @@
 //          and returns what allocate() had mapped to the system. No region is destroyed while a write reads it.
 // Link     One endpoint. open() and accept() return it, or an empty one if they fail. The destructor closes the
 //          endpoint; no callback names it after that. Each callback gets the `user` that came with it.
+//          After open() failed, lacks_descriptors() returns true if that was for a lack of this process that may pass.
 //          reached() returns false while the port knows that the peer's host has not responded to open().
 // Request  A connection request of a peer. The caller accepts or rejects it, once.
 //
@@ -144,6 +145,7 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
   { port.reached(link) } -> std::same_as<bool>;
+  { port.lacks_descriptors() } -> std::same_as<bool>;
   { port.write(link, write) } -> std::same_as<WriteResult>;
   { port.group(link) } -> std::same_as<std::uint32_t>;
   { port.now_us() } -> std::same_as<std::uint64_t>;

@@ -215,7 +215,22 @@ void EndpointLink::close() {
   endpoint_ = nullptr;
 }
 
+// On verbs a connection takes none.
+bool FabricPort::has_descriptors() {
+  lacks_descriptors_ = !verbs_ && !descriptors_.ample();
+  if (lacks_descriptors_) last_error_ = "no file descriptor is to spare";
+  if (lacks_descriptors_ && on_no_descriptor_) std::exchange(on_no_descriptor_, nullptr)();
+  return !lacks_descriptors_;
+}
+
+// The rest of the process may take the last descriptor at any time; then callers come only when the reserve is free.
+void FabricPort::look_after_descriptors() {
+  constexpr std::uint32_t kPolls = 256;
+  if (++idle_polls_ % kPolls == 0) (void)has_descriptors();
+}
+
 FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte> data, void* user) {
+  if (!has_descriptors()) return {};
   const InfoPtr info(fi_dupinfo(info_.get()));
   if (!info) return {};
   static_cast<sockaddr_in*>(info->src_addr)->sin_port = 0;
@@ -229,7 +244,12 @@ FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte
   return link;
 }
 
+// A caller that there is no descriptor for is told to come again: a refusal without private data.
 FabricPort::Link FabricPort::accept(Request& request, std::span<const std::byte> data, void* user) {
+  if (!has_descriptors()) {
+    reject(request, {});
+    return {};
+  }
   const InfoPtr info = std::move(request.info);
   Link link(make_endpoint(info.get(), user));
   if (!link) {

@@ -28,6 +28,7 @@
 
 #include "channel/port.h"
 #include "fabric/completion_queues.h"
+#include "fabric/descriptors.h"
 #include "fabric/endpoint.h"
 #include "fabric/fid.h"
 #include "fabric/memory_region.h"
@@ -82,6 +83,10 @@ class FabricPort {
   void set_on_refused(std::function<void(const std::string&)> on_refused) {
     regions_.on_refused = [this, report = std::move(on_refused)] { report(memory_error()); };
   }
+  // Sets a callback for the first time that a connection has to wait for a file descriptor.
+  void set_on_no_descriptor(std::function<void()> callback) { on_no_descriptor_ = std::move(callback); }
+  // Returns true if open() returned an empty link because there was no file descriptor to spare.
+  [[nodiscard]] bool lacks_descriptors() const { return lacks_descriptors_; }
   // Returns the text of the last error: when open() or accept() returned an empty link, the call that failed
   // and why.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
@@ -139,6 +144,8 @@ class FabricPort {
   [[nodiscard]] CompletionQueue* reserve_queue();
   void listen();
   [[nodiscard]] bool events_due();
+  [[nodiscard]] bool has_descriptors();
+  void look_after_descriptors();
   [[nodiscard]] bool enough_events(unsigned requests, std::uint64_t since_us);
   template <class Handler>
   void give(Handler& handler, Event& event);
@@ -187,14 +194,18 @@ class FabricPort {
   std::array<std::byte, 512> event_bytes_{};
   sockaddr_in address_{};
   std::string last_error_;
+  std::function<void()> on_no_descriptor_;
+  DescriptorReserve descriptors_;
   std::uint64_t events_read_us_ = 0;
   std::uint64_t events_empty_ = 0;  // times that the event queue was found empty
+  std::uint32_t idle_polls_ = 0;  // polls of the event queue that found nothing
   std::size_t inline_bytes_ = 0;
   std::size_t parts_max_ = 1;  // most ranges of one write (tcp)
   std::uint64_t ends_by_immediate_ = 0;
   std::uint64_t ends_by_message_ = 0;
   ArrivalVerdict arrival_;
   std::uint32_t receives_ = 0;  // that each endpoint posts
+  bool lacks_descriptors_ = false;
   bool immediate_data_ = false;
   bool inline_words_ = false;
   bool verbs_ = false;  // each operation has a completion and takes an entry of a bounded queue
@@ -299,6 +310,7 @@ unsigned FabricPort::poll_events(Handler& handler) {
     if (enough_events(requests, since_us)) return count;
   }
   ++events_empty_;
+  if (count == 0 && !verbs_) look_after_descriptors();
   return count;
 }
 

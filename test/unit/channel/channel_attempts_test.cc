@@ -129,6 +129,25 @@ TEST_CASE("a host that cannot be reached is tried again until the limit", "[chan
   CHECK_THAT(fixture.upper.failures[0].text, Contains("No route to host") && Contains("2 attempts"));
 }
 
+TEST_CASE("an attempt that lacks a file descriptor is made again and uses up no time", "[channel][connect][S4]") {
+  ContextFixture fixture(limited(50'000));
+  fixture.port.refuses_open = true;
+  fixture.port.no_descriptors = true;
+  CHECK(fixture.send({8}) == kNothingSent);
+  for (int i = 0; i < 100; ++i, fixture.port.now += 2 * Connect::kPauseMaxUs) fixture.rounds();
+  CHECK(fixture.upper.failures.empty());
+  CHECK(fixture.channel().connection().state() == State::kBackoff);
+  CHECK(fixture.context.core().attempts.empty());
+  fixture.port.refuses_open = false;
+  fixture.rounds(2);
+  REQUIRE(fixture.port.opened.size() == 1);
+  fixture.peer().meet(fixture.port.opened.back()->data);
+  const std::uint16_t attempt = fixture.peer().theirs().attempt;
+  fixture.port.connected(fixture.port.opened.back(), fixture.peer().hello_bytes(attempt));
+  fixture.rounds();
+  CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
+}
+
 TEST_CASE("connection events that a port leaves unread are read in the next round", "[channel][connect][S4]") {
   constexpr std::uint32_t kCallers = 20;
   ContextFixture fixture(settings(two_phases()), kCallers + 1);
