@@ -16,6 +16,21 @@ constexpr std::uint64_t kVirtualUsMax = 600'000'000;
 constexpr std::uint64_t kLeapUsMin = 32;
 constexpr std::uint64_t kLeapUsMax = 131'072;
 
+// What the ports of a world have in common.
+void set_up(SimFabric& fabric, const SimConfig& config) {
+  fabric.arrival = config.arrival;
+  fabric.arrival_odd = config.arrival_odd;
+  fabric.any_order = config.any_order;
+  fabric.black_hole = config.black_hole;
+  fabric.writes = !config.writes.empty();
+  fabric.inline_bytes = config.inline_bytes;
+  fabric.poll_entries_max = config.poll_entries_max;
+  fabric.poll_events_max = config.poll_events_max;
+  for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
+    fabric.receives = std::max(fabric.receives, config.channel.phases.at(i).slots);
+  fabric.virtual_addresses = config.virtual_addresses;
+}
+
 }  // namespace
 
 SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
@@ -37,17 +52,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
   shared_.reads = &reads_;
   shared_.writes = &writes_;
   unauthorized_left_ = config.unauthorized;
-  fabric_.arrival = config.arrival;
-  fabric_.arrival_odd = config.arrival_odd;
-  fabric_.any_order = config.any_order;
-  fabric_.black_hole = config.black_hole;
-  fabric_.writes = !config.writes.empty();
-  fabric_.inline_bytes = config.inline_bytes;
-  fabric_.poll_entries_max = config.poll_entries_max;
-  fabric_.poll_events_max = config.poll_events_max;
-  for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
-    fabric_.receives = std::max(fabric_.receives, config.channel.phases.at(i).slots);
-  fabric_.virtual_addresses = config.virtual_addresses;
+  set_up(fabric_, config);
   fabric_.scripted_acks.assign(config.scripted_acks.begin(), config.scripted_acks.end());
   if (config.stall) {
     fabric_.stall = *config.stall;
