@@ -16,6 +16,7 @@ constexpr std::uint64_t kVirtualUsMax = 600'000'000;
 constexpr std::uint64_t kLeapUsMin = 32;
 constexpr std::uint64_t kLeapUsMax = 131'072;
 
+// What the ports of a world have in common.
 void set_up(SimFabric& fabric, const SimConfig& config) {
   fabric.arrival = config.arrival;
   fabric.arrival_odd = config.arrival_odd;

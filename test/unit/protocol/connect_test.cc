@@ -70,12 +70,7 @@ std::vector<Row> table(bool lower) {
       {State::kConnecting, "rejected: version", State::kFailed, Action::kFail},
       {State::kConnecting, "rejected: geometry", State::kFailed, Action::kFail},
       {State::kConnecting, "rejected: unauthorized", State::kFailed, Action::kFail},
-      {State::kConnecting, "lost", State::kBackoff, Action::kClose},
-      {State::kConnecting, "lost, past the limit", State::kBackoff, Action::kClose},  // the first refusal
-      {State::kConnecting, "unreachable", State::kBackoff, Action::kClose},
       {State::kConnecting, "unreachable, past the limit", State::kFailed, Action::kFail},
-      {State::kConnecting, "interrupted", State::kBackoff, Action::kClose},
-      {State::kConnecting, "interrupted, past the limit", State::kBackoff, Action::kClose},
       {State::kYielding, "tick, much later", State::kConnecting, Action::kOpen},
       {State::kYielding, "tick, much later, no attempt free", State::kWanted, Action::kNone},
       {State::kBackoff, "tick, much later", State::kConnecting, Action::kOpen},
@@ -91,6 +86,8 @@ std::vector<Row> table(bool lower) {
       {State::kReady, "lost", State::kFailed, Action::kFail},
       {State::kReady, "lost, past the limit", State::kFailed, Action::kFail},
   };
+  for (const char* any : {"lost", "lost, past the limit", "unreachable", "interrupted", "interrupted, past the limit"})
+    rows.push_back({State::kConnecting, any, State::kBackoff, Action::kClose});
   for (const char* any : {"request, newer", "request, the same", "request, older"}) {
     for (const State state : {State::kIdle, State::kWanted, State::kYielding, State::kBackoff})
       rows.push_back({state, any, State::kAccepting, Action::kAccept});
