@@ -4,10 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <chrono>
-#include <functional>
-#include <thread>
-
 #include "fabric/port_side.h"
 
 namespace bufenlarge::test {
@@ -300,91 +296,6 @@ TEST_CASE("writing on an empty link fails", "[fabric_port]") {
   const FabricPort::Region source = pair.active.port.allocate(4096);
   FabricPort::Link none;
   CHECK(pair.active.port.write(none, {source, source.data(), 8, 0, 1, WriteUse::kSlots}) == WriteResult::kFailed);
-}
-
-// Groups are completion queues, of 16 endpoints each up to libfabric 1.17.
-TEST_CASE("the poll that places data reports the group of its link, whichever of 40 links it came by",
-          "[fabric_port][S1]") {
-  PortSide one, two;
-  std::vector<FabricPort::Link> active, passive;
-  for (unsigned n = 0; n < 40; ++n) {
-    active.push_back(one.open(two, pattern(52)));
-    REQUIRE(both_poll(one, two, [&] { return !two.requests.empty(); }));
-    passive.push_back(two.accept(pattern(52)));
-    REQUIRE(both_poll(one, two, [&] { return one.connected.size() == n + 1 && two.connected.size() == n + 1; }));
-  }
-  const FabricPort::Region from = one.port.allocate(64), to = two.port.allocate(64);
-  for (unsigned n = 0; n < 2000; ++n) two.poll();  // no queue is read for what came before
-  for (std::uint8_t n = 0; n < 40; ++n) {
-    std::memset(from.data(), n + 1, 64);
-    REQUIRE(one.port.write(active[n], {from, from.data(), 64, to.remote_address(), to.remote_key(),
-                                       WriteUse::kSlots}) != WriteResult::kFailed);
-    two.groups.clear();
-    REQUIRE(both_poll(one, two, [&] { return std::to_integer<int>(to.data()[63]) == n + 1; }));
-    CHECK(two.groups.count(two.port.group(passive[n])) == 1);
-  }
-  CHECK(two.port.group(passive[39]) == (FI_VERSION_GE(fi_version(), FI_VERSION(1, 18)) ? 0 : 2));
-}
-
-TEST_CASE("what the socket does not take at once arrives, on a port with many idle links", "[fabric_port][S1]") {
-  PortSide one, two;
-  std::vector<FabricPort::Link> active, passive;
-  for (unsigned n = 0; n < 20; ++n) {
-    active.push_back(one.open(two, pattern(52)));
-    REQUIRE(both_poll(one, two, [&] { return !two.requests.empty(); }));
-    passive.push_back(two.accept(pattern(52)));
-    REQUIRE(both_poll(one, two, [&] { return one.connected.size() == n + 1 && two.connected.size() == n + 1; }));
-  }
-  constexpr std::size_t kBytes = 32 << 20;
-  const FabricPort::Region from = one.port.allocate(kBytes), to = two.port.allocate(kBytes);
-  std::memset(from.data(), 7, kBytes);
-  for (unsigned n = 0; n < 2000; ++n) one.poll();  // the queue cools before the write
-  REQUIRE(one.port.write(active[3], {from, from.data(), kBytes, to.remote_address(), to.remote_key(),
-                                     WriteUse::kData}) == WriteResult::kPosted);
-  for (unsigned n = 0; n < 5000; ++n) one.poll();  // the peer computes; the queue cools again
-  REQUIRE(both_poll(one, two, [&] { return one.data_written == 1; }));
-  REQUIRE(both_poll(one, two, [&] { return std::to_integer<int>(to.data()[kBytes - 1]) == 7; }));
-}
-
-// Sleeps on `side` for up to 2 s in another thread, which does `wake` after 20 ms. Returns the milliseconds it took.
-double slept_ms(PortSide& side, const std::function<void()>& wake, SleepEnd& end) {
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    wake();
-  });
-  const auto begin = std::chrono::steady_clock::now();
-  end = side.port.sleep(2'000'000);
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  other.join();
-  return spent.count();
-}
-
-TEST_CASE("a port sleeps for the time given, and data or a request of a peer wakes it before", "[fabric_port][S2]") {
-  const unsigned links = GENERATE(1u, 40u);  // one completion queue, and several
-  PortSide one, two;
-  std::vector<FabricPort::Link> active, passive;
-  for (unsigned n = 0; n < links; ++n) {
-    active.push_back(one.open(two, pattern(52)));
-    REQUIRE(both_poll(one, two, [&] { return !two.requests.empty(); }));
-    passive.push_back(two.accept(pattern(52)));
-    REQUIRE(both_poll(one, two, [&] { return one.connected.size() == n + 1 && two.connected.size() == n + 1; }));
-  }
-  for (unsigned n = 0; n < 1000; ++n) two.poll();
-  SleepEnd end = two.port.sleep(1000);
-  if (end == SleepEnd::kEvents) two.poll();  // events that were read have left the descriptor readable
-  const auto begin = std::chrono::steady_clock::now();
-  CHECK(two.port.sleep(50'000) == SleepEnd::kWoken);
-  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(50));
-
-  const FabricPort::Region from = one.port.allocate(64), to = two.port.allocate(64);
-  const auto write = [&] {
-    (void)one.port.write(active.back(), {from, from.data(), 64, to.remote_address(), to.remote_key(), WriteUse::kSlots});
-  };
-  CHECK(slept_ms(two, write, end) < 1500);
-  CHECK(end == SleepEnd::kWoken);
-  two.poll();
-  CHECK(slept_ms(two, [&] { active.push_back(one.open(two, pattern(52))); }, end) < 1500);
-  CHECK(end == SleepEnd::kEvents);
 }
 
 TEST_CASE("after a hundred connections of one port nothing is left registered", "[fabric_port]") {

@@ -147,10 +147,7 @@ class FakePort {
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
-  SleepEnd sleep(std::uint32_t timeout_us) {
-    slept_us.push_back(timeout_us);
-    return sleep_end;
-  }
+  SleepEnd sleep(std::uint32_t timeout_us) { return slept_us.push_back(timeout_us), sleep_end; }
   [[nodiscard]] std::uint32_t group(const Link& link) const { return link.state()->group; }
   template <class Handler>
   unsigned poll(Handler& handler);
@@ -183,9 +180,8 @@ class FakePort {
   std::size_t notifications_per_poll = 16;  // and ends of responses
   std::size_t parts_max = 1;              // of one write of data; with more than 1 the port holds parts, as on tcp
   bool names_ends = true;               // the end of a response comes with its link
-  std::uint32_t next_group = 0;         // of the links made from now on
-  // Groups that the next poll reports as placed, and no other; without a value each poll reports all.
-  std::optional<std::vector<std::uint32_t>> placed;
+  std::uint32_t next_group = 0;  // of the links made from now on
+  std::optional<std::vector<std::uint32_t>> placed;  // groups the next poll reports; without a value all, always
   SleepEnd sleep_end = SleepEnd::kWoken;
   std::vector<std::uint32_t> slept_us;
   std::function<void()> before_events;  // what the device does between poll() and poll_events()

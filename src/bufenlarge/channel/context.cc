@@ -67,8 +67,7 @@ unsigned Context<PortT>::progress() {
 template <class PortT>
 bool Context<PortT>::sleep(std::uint32_t timeout_us) {
   if constexpr (requires { core_.port.sleep(timeout_us); }) {
-    const bool has_work = !core_.notified.empty() || !core_.pending.empty() || !core_.timed.empty() || !loopback_.idle();
-    if (has_work) return false;
+    if (!core_.notified.empty() || !core_.pending.empty() || !core_.timed.empty() || !loopback_.idle()) return false;
     const SleepEnd end = core_.port.sleep(timeout_us);
     if (end == SleepEnd::kEvents) (void)poll_events();
     return end != SleepEnd::kCannot;

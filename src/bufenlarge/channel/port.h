@@ -43,8 +43,8 @@
 //   handler.on_request(request, private_data) when a peer wants to connect
 // Private data is valid until the callback returns.
 //
-// A port may have sleep(timeout_us): it waits until something may have come, at most that many microseconds. Nothing that
-// comes after a poll() that found nothing is missed.
+// A port may have sleep(timeout_us): it waits until something may have come, at most that many microseconds. Nothing
+// that comes after a poll() that found nothing is missed.
 #pragma once
 
 #include <concepts>

@@ -58,8 +58,9 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
 
 QueuePlan FabricPort::plan_queues(const ProviderRequest& request, bool shared) const {
   if (verbs_)
-    return {FI_WAIT_NONE, info_->tx_attr->size + receives_, std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax),
-            kQueueEntriesMax, shared ? kReadsPerPortMax : std::size_t{0}};
+    return {FI_WAIT_NONE, info_->tx_attr->size + receives_,
+            std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax), kQueueEntriesMax,
+            shared ? kReadsPerPortMax : std::size_t{0}};
   // With FI_WAIT_FD the provider reads an idle queue by one epoll.
   if (FI_VERSION_GE(fi_version(), kPortWideProgress)) return {FI_WAIT_FD};
   return {FI_WAIT_FD, 1, kGroupEndpoints, kGroupEndpoints, kGroupEntries};

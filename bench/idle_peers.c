@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.c: what progress costs a process with many connected peers. One process has a hub (rank 0), the contexts of
+ * idle_peers.c: what progress costs a process with many connected peers. One process has a hub (rank 0), the contexts of
  * up to HERE_MAX peers, and only one thread, so that nothing but the work itself takes time. A process may not have the
  * descriptors for more; further peers are in processes of their own, which sleep once they are connected. It measures
  *
@@ -27,7 +27,7 @@ static unsigned long delivered;
 
 static void die(const char *what, const char *why)
 {
-    fprintf(stderr, "progress: %s: %s\n", what, why);
+    fprintf(stderr, "idle_peers: %s: %s\n", what, why);
     exit(1);
 }
 
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 {
     peers = argc == 2 ? (unsigned) atoi(argv[1]) : 0;
     if (peers < 1 || peers > PEERS_MAX) {
-        fprintf(stderr, "usage: progress PEERS, from 1 to %d\n", PEERS_MAX);
+        fprintf(stderr, "usage: idle_peers PEERS, from 1 to %d\n", PEERS_MAX);
         return 2;
     }
     here = peers < HERE_MAX ? peers : HERE_MAX;
