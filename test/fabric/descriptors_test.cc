@@ -77,7 +77,7 @@ TEST_CASE("callers that find no descriptor come again, and the lack is told once
   {
     const SoftLimit few(limit_with_spare(20));
     CHECK_FALSE(comes_true(all_arrived, send_all, std::chrono::milliseconds(500)));
-    CHECK(job[0].messages.size() >= 5);  // each connection takes two in this process
+    CHECK(job[0].messages.size() >= 2);  // attempts that wait take descriptors, too, all of one process here
     for (std::uint32_t rank = 0; rank <= kCallers; ++rank) {
       CHECK(job[rank].failures.empty());
       CHECK(job[rank].warnings.size() <= 1);

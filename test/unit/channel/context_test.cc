@@ -185,7 +185,7 @@ TEST_CASE("a context sleeps in its port when it has nothing to do, and not when 
   fixture.port.sleep_end = SleepEnd::kWoken;
   fixture.port.slept_us.clear();
 
-  SECTION("a message to oneself waits") { fixture.context.loopback().send(Vector({8}).all(), false); }
+  SECTION("a message to oneself waits") { CHECK(fixture.context.loopback().send(Vector({8}).all(), false) == 8); }
   SECTION("a write was not accepted") {
     fixture.port.rule = [](const FakePort::Write&) { return WriteResult::kAgain; };
     CHECK(fixture.send({8}).bytes == 8);
@@ -194,7 +194,7 @@ TEST_CASE("a context sleeps in its port when it has nothing to do, and not when 
   SECTION("a notification is not read") {
     fixture.port.arrives = Arrival::kMixed;
     fixture.notify(1);
-    fixture.port.poll(fixture.context);
+    CHECK(fixture.port.poll(fixture.context) == 1);
   }
   CHECK_FALSE(fixture.context.sleep(700));
   CHECK(fixture.port.slept_us.empty());
