@@ -111,7 +111,7 @@ ticks() {
 shown_arguments() {
     while [ $# -gt 0 ]; do
         case $1 in
-            --prefix | --ofi-prefix | --ofi | --out) shift ;;
+            --prefix | --ofi-prefix | --ofi | --before | --out) shift ;;
             *) printf ' %s' "$1" ;;
         esac
         [ $# -eq 0 ] || shift
