@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_peers.c: what progress costs a process with many connected peers. One process has a hub (rank 0), the contexts of
- * up to HERE_MAX peers, and only one thread, so that nothing but the work itself takes time. A process may not have the
- * descriptors for more; further peers are in processes of their own, which sleep once they are connected. It measures
+ * idle_peers.c: what progress costs a process with many connected peers. One process has a hub (rank 0), the contexts
+ * of up to HERE_MAX peers, and only one thread, so that nothing but the work itself takes time. A process may not have
+ * the descriptors for more; further peers are in processes of their own, which sleep once they are connected. It
+ * measures
  *
  *   progress    one call of the hub's progress while nothing arrives
  *   same        8 bytes from one peer, always the same: its send and the hub's progress until they are delivered
