@@ -90,6 +90,8 @@ TEST_CASE("a port sleeps for the time given, and data or a request of a peer wak
   pair.two.poll();
   CHECK(slept_ms(pair.two, [&] { pair.active.push_back(pair.one.open(pair.two, pattern(52))); }, end) < 1500);
   CHECK(end == SleepEnd::kEvents);
+  REQUIRE(both_poll(pair.one, pair.two, [&] { return !pair.two.requests.empty(); }));
+  pair.two.port.reject(pair.two.requests.front().request, {});
 }
 
 }  // namespace
