@@ -66,6 +66,14 @@ product_key() {
 mpich_version=4.0.2
 mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }
 
+# A tree in which autogen.sh was run lists its output among its files, so the next tree's list removes it here.
+has_autotools_output() {
+    local name
+    for name in configure aclocal.m4 Makefile.in build-aux/missing build-aux/install-sh build-aux/test-driver; do
+        [ -e "$cache/checkout/$name" ] || return 1
+    done
+}
+
 # Copies the files whose content has changed, so that make sees no others.
 update_checkout() {
     local list=$cache/checkout.files name
@@ -77,9 +85,7 @@ update_checkout() {
     mv "$list.new" "$list"
     all_files >"$list.manifest"
     put_if_changed "$list.manifest" "$cache/checkout/MANIFEST"
-    [ ! -e "$cache/checkout/.autogen" ] || return 0
-    step "$logs/autogen.log" 300 "library: autogen.sh" "$cache/checkout/autogen.sh"
-    touch "$cache/checkout/.autogen"
+    has_autotools_output || step "$logs/autogen.log" 300 "library: autogen.sh" "$cache/checkout/autogen.sh"
 }
 
 # library_configure FLAVOUR FLAGS...: configures unless that was done before with these flags, this compiler and this
