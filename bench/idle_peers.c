@@ -14,6 +14,7 @@
 #include <bufenlarge.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -23,6 +24,7 @@ enum { PEERS_MAX = 4096, HERE_MAX = 512, BATCHES = 21, CALLS = 2000, MESSAGES = 
 
 static bufenlarge_context_t *contexts[PEERS_MAX + 1];
 static unsigned peers, here;
+static const char *provider = "tcp", *interface_name = "lo", *hot_channels = "32";
 static unsigned char *addresses;        /* of all ranks, in memory that all processes share */
 static unsigned long delivered;
 
@@ -62,12 +64,13 @@ static void raise_descriptors(void)
 
 static void open_contexts(unsigned first, unsigned end)
 {
-    const char *knobs[][2] = { {"PROVIDER", "tcp"}, {"INTERFACE", "lo"} };
+    const char *knobs[][2] = { {"PROVIDER", provider}, {"INTERFACE", interface_name}, {"HOT_CHANNELS", hot_channels} };
     bufenlarge_options_t *options = bufenlarge_options_create();
     char message[BUFENLARGE_MESSAGE_BYTES];
 
     for (size_t i = 0; i < sizeof(knobs) / sizeof(*knobs); i++)
-        if (bufenlarge_options_set(options, knobs[i][0], knobs[i][1], message, sizeof(message)) != 0)
+        if (bufenlarge_options_set(options, knobs[i][0], knobs[i][1], message, sizeof(message)) != 0 &&
+            strcmp(knobs[i][0], "HOT_CHANNELS") != 0)   /* which a library to compare with may not have */
             die("options", message);
     for (unsigned rank = first; rank < end; rank++) {
         bufenlarge_context_config_t config = {.options = options,.rank = rank,.size = peers + 1,
@@ -203,11 +206,13 @@ static void start_others(unsigned first)
 
 int main(int argc, char **argv)
 {
-    peers = argc == 2 ? (unsigned) atoi(argv[1]) : 0;
-    if (peers < 1 || peers > PEERS_MAX) {
-        fprintf(stderr, "usage: idle_peers PEERS, from 1 to %d\n", PEERS_MAX);
+    peers = argc > 1 ? (unsigned) atoi(argv[1]) : 0;
+    if (peers < 1 || peers > PEERS_MAX || (argc != 2 && argc != 5)) {
+        fprintf(stderr, "usage: idle_peers PEERS [PROVIDER INTERFACE HOT_CHANNELS]; PEERS from 1 to %d\n", PEERS_MAX);
         return 2;
     }
+    if (argc == 5)
+        provider = argv[2], interface_name = argv[3], hot_channels = argv[4];
     here = peers < HERE_MAX ? peers : HERE_MAX;
     raise_descriptors();
     addresses = mmap(NULL, (PEERS_MAX + 1) * BUFENLARGE_ADDRESS_BYTES, PROT_READ | PROT_WRITE,

@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 /* Version of the wire protocol (docs/wire-protocol.md). A process refuses peers of another version. */
-#define BUFENLARGE_WIRE_VERSION 5
+#define BUFENLARGE_WIRE_VERSION 6
 
 /* Bytes of an endpoint address. All addresses have this size, so that an array can hold them. */
 #define BUFENLARGE_ADDRESS_BYTES 16
@@ -216,9 +216,16 @@ BUFENLARGE_API bufenlarge_channel_t *bufenlarge_context_channel(bufenlarge_conte
  * acknowledgements, timers. Returns the number of events handled; 0 when there were none. */
 BUFENLARGE_API unsigned bufenlarge_context_progress(bufenlarge_context_t *context);
 
+/* Prepares the context for bufenlarge_context_sleep(). On RoCE and iWARP only a completion wakes a process, so peers
+ * then notify of all that they write, which takes longer than without. To be called before the first connection, from
+ * own or from a peer's side, is made. Returns 1; 0, with nothing changed, where ARRIVAL demands that this process looks
+ * at memory (polled or mixed, on RoCE and iWARP), and when there is no memory. */
+BUFENLARGE_API int bufenlarge_context_enable_sleep(bufenlarge_context_t *context);
+
 /* Waits until something may have come for this context, at most `microseconds`. To be called by a process that has
  * nothing else to do, right after a bufenlarge_context_progress() that returned 0. Returns 1 after it has waited, 0 at
- * once when there is work left or the fabric cannot wake the process (verbs): the caller then goes on with progress. */
+ * once when there is work left, or on RoCE and iWARP when the context was not prepared: the caller then goes on with
+ * progress. */
 BUFENLARGE_API int bufenlarge_context_sleep(bufenlarge_context_t *context, uint32_t microseconds);
 
 /* Returns how many processes of the job have their addresses on this host, this one included; 1 before

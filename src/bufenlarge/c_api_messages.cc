@@ -44,6 +44,14 @@ unsigned bufenlarge_context_progress(bufenlarge_context_t* context) {
   return guarded(context, [](auto& channels) { return channels.progress(); });
 }
 
+int bufenlarge_context_enable_sleep(bufenlarge_context_t* context) {
+  try {
+    return context->port.enable_sleep() ? 1 : 0;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
 int bufenlarge_context_sleep(bufenlarge_context_t* context, uint32_t microseconds) {
   return guarded(context, [=](auto& channels) { return channels.sleep(microseconds) ? 1u : 0u; }) != 0 ? 1 : 0;
 }

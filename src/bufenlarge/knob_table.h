@@ -31,6 +31,9 @@
     "device may place bytes out of order. notified: a completion tells (immediate data; a message after " \
     "the write on iWARP). mixed: small slots polled, writes with larger ones by notification. auto: mixed on " \
     "RoCE, polled on iWARP and tcp.")                                                                 \
+  X(HOT_CHANNELS, hot_channels, "32", "0 to 1024",                                                    \
+    "On RoCE and iWARP, polled or mixed: the most connections whose memory each round of progress looks at. The "  \
+    "peers of the others, which cost nothing, notify of what they write.")                            \
   X(RENDEZVOUS, rendezvous, "auto", "auto, off, or 1024 to 1073741824 bytes",                          \
     "The smallest message whose data goes from user memory to user memory without a copy. auto: 65536 "   \
     "bytes, where that begins to be faster. off: all data goes through the rings.")                    \

@@ -162,6 +162,12 @@ bool read_connections(Values& values, std::string_view text) {
   return value.has_value();
 }
 
+bool read_hot_channels(Values& values, std::string_view text) {
+  const auto value = number(text, 0, 1024);
+  if (value) values.hot_channels = static_cast<std::uint32_t>(*value);
+  return value.has_value();
+}
+
 using Reader = bool (*)(Values&, std::string_view);
 constexpr Reader kReaders[] = {
 #define BUFENLARGE_KNOB_READER(name, reader, default_text, allowed, meaning) &read_##reader,
@@ -247,6 +253,7 @@ std::string Knobs::resolve() {
   settings.connect_timeout_us = values_.connect_timeout_us;
   settings.idle_close_us = values_.idle_close_us;
   settings.connections_max = values_.connections;
+  settings.hot_max = values_.hot_channels;
   settings_ = settings;
   return "";
 }

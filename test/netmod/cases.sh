@@ -22,6 +22,11 @@ setting_environment() {
         shm) echo MPIR_CVAR_NOLOCAL=0 ;;
         notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified" ;;
         polled) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=polled" ;;
+        # As where there are as many processors as ranks: those that wait do not sleep, so not all slots are notified.
+        awake) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLEEP_AFTER=never" ;;
+        # Fewer hot channels than peers.
+        cold) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLEEP_AFTER=never ${knob}_HOT_CHANNELS=0" ;;
+        one-hot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLEEP_AFTER=never ${knob}_HOT_CHANNELS=1" ;;
         read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
         read16k) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=16384" ;;
         read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
@@ -177,12 +182,16 @@ locked_cases() {
     echo "unlockable/16/2|unlockable|2|demo|16|60"
 }
 
-# With 2 ranks the programs run across two guests (hosts_cases).
+# With 2 ranks the programs run across two guests (hosts_cases). Four ranks on the guest's two processors sleep.
 device_cases() {
     local name setting
-    for setting in default three; do
+    for setting in awake three; do
         for name in "${programs[@]}"; do device_case "$name" "$setting" 4; done
     done
+    for name in p2p_random datatypes onesided; do
+        for setting in cold one-hot; do device_case "$name" "$setting" 4; done
+    done
+    device_case sleeps default 2
     for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided onesided_puts \
         threads starve; do
         device_case "$name" notified 4
@@ -265,6 +274,7 @@ YIELD_AFTER=5x
 YIELD_AFTER=99999999999999999999
 SLEEP_AFTER=5
 SLEEP_AFTER=2s
+HOT_CHANNELS=1025
 END
 }
 

@@ -49,7 +49,9 @@ TEST_CASE("every message arrives once and in order under all faults", "[sim][E1]
         BUFENLARGE_COUNT(torn_writes), BUFENLARGE_COUNT(rereads), BUFENLARGE_COUNT(agains),
         BUFENLARGE_COUNT(responses_inside), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(notifications),
         BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_notified),
-        BUFENLARGE_COUNT(groups_late), BUFENLARGE_COUNT(groups_idle)});
+        BUFENLARGE_COUNT(groups_late), BUFENLARGE_COUNT(groups_idle), BUFENLARGE_COUNT(hot_words),
+        BUFENLARGE_COUNT(hot_writes), BUFENLARGE_COUNT(cold_writes), BUFENLARGE_COUNT(hints_lost),
+        BUFENLARGE_COUNT(hints_late), BUFENLARGE_COUNT(hints_twice)});
 }
 
 TEST_CASE("an acknowledgement that does not come whole is asked for again", "[sim][E8]") {

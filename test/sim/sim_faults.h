@@ -16,6 +16,9 @@ struct SimFaults {
   std::uint32_t slow_us_max = 0;
   std::uint32_t read_again = 0;  // the source is read once more, as a retransmission does
   std::uint32_t late_completion = 0;
+  std::uint32_t hint_lost = 0;
+  std::uint32_t hint_late = 0;
+  std::uint32_t hint_twice = 0;
   std::uint32_t group_late = 0;  // ordered: a group with new data is reported a poll later
   std::uint32_t group_idle = 0;  // ordered: a group is reported for nothing
 

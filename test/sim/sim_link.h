@@ -123,7 +123,10 @@ class SimEndpoint {
   void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key,
              WriteUse use, std::uint32_t sequence);
   void note(WriteKind kind, std::span<const std::byte> data);
+  [[nodiscard]] bool looks_hot() const;
   void plan(Write& write);
+  void spoil_hint(Write& write);
+  void repeat_hint();
   void cut(Write& write);
   [[nodiscard]] std::uint64_t earliest_place_us(const Write& write) const;
   void damage(Write& write);
@@ -155,6 +158,7 @@ class SimEndpoint {
   std::uint32_t notifications_ = 0;         // of these
   std::uint32_t damaged_ack_ = 0;  // number of the request whose acknowledgements were damaged ...
   std::uint32_t damages_ = 0;      // ... this often
+  bool tried_notified_ = false;  // a write to be notified was refused for now
   bool connected_ = false;
   bool active_ = false;
   bool spoken_to_ = false;  // something of the other side has been placed

@@ -2,6 +2,7 @@
 // A write as it is posted: whether it is taken, which rules it must keep, and what the trace notes of it.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "protocol/digest.h"
 #include "sim/sim_port.h"
@@ -29,6 +30,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
   if (incomplete_ >= entries || (held_ != 0 && !carries_data) || fabric_.random.chance(fabric_.faults.write_again)) {
     ++fabric_.totals.agains;
+    tried_notified_ |= use == WriteUse::kNotifiedSlots;  // its last slot has no check any more
     return WriteResult::kAgain;
   }
   const std::span<const std::byte> data(from, bytes);
@@ -54,6 +56,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   fabric_.moved = true;
   const bool held = write.held;
   writes_.push_back(std::move(write));
+  if (kind == WriteKind::kHint && fabric_.random.chance(fabric_.faults.hint_twice)) repeat_hint();
   return held ? WriteResult::kHeld : copied ? WriteResult::kCopied : WriteResult::kPosted;
 }
 
@@ -67,7 +70,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
                         std::uint32_t key, WriteUse use, std::uint32_t sequence) {
   const std::string who =
       "rank " + std::to_string(rank_) + " to rank " + std::to_string(other_->rank_) + ": ";
-  if (rules_.holds(other_->rules_)) fabric_.violate(who + "writes although it has agreed to close");
+  if (rules_.holds(other_->rules_) && kind != WriteKind::kHint) fabric_.violate(who + "writes although it has agreed to close");
   if (!connected_) fabric_.violate(who + "write on a connection that is not there yet");
   if (!active_ && !spoken_to_) fabric_.violate(who + "the passive side wrote first");
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
@@ -82,20 +85,32 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
     if (!wrong.empty()) fabric_.violate(who + wrong);
     return;
   }
-  if ((kind != WriteKind::kSlots) != (use == WriteUse::kWord)) fabric_.violate(who + "write of another use");
+  const WriteUse fits = kind == WriteKind::kHint ? WriteUse::kHint : WriteUse::kWord;
+  if ((kind != WriteKind::kSlots) != (use == fits)) fabric_.violate(who + "write of another use");
+  if (kind == WriteKind::kHint && data[0] != std::byte{1}) fabric_.violate(who + "a hint that is not 1");
   if (kind != WriteKind::kSlots) return;
   const bool notified = use == WriteUse::kNotifiedSlots;
   const Arrival asked = fabric_.arrival_of(other_->rank_);
   if (asked != Arrival::kMixed && notified != (asked == Arrival::kNotified))
     fabric_.violate(who + (notified ? "notified without being asked" : "not notified"));
   if (asked == Arrival::kMixed) ++(notified ? fabric_.totals.mixed_notified : fabric_.totals.mixed_checked);
+  const bool hot = looks_hot();
+  if (polls(asked) && asked != Arrival::kInOrder) ++(hot ? fabric_.totals.hot_writes : fabric_.totals.cold_writes);
   const RingConsumer* reader = other_->open() ? fabric_.consumer_of(other_->rank_, rank_) : nullptr;
-  const std::string broken = rules_.check_slots(key, address, data, notified, asked, reader, fabric_.writes);
+  const std::string broken = rules_.check_slots(key, address, data, notified, asked, hot, reader,
+                                                fabric_.writes || std::exchange(tried_notified_, false));
   if (!broken.empty()) fabric_.violate(who + broken);
   other_->rules_.asked(rules_.requests());
   for (const ReadRequestParts& one : rules_.requests()) fabric_.totals.joined += one.sources.size() > 1;
   fabric_.totals.read_fragments += rules_.fragments();
   if (rules_.fragments() != 0) fabric_.read_fragments.emplace(rank_, other_->rank_);
+}
+
+// The word about hot channels in the own inbox.
+bool SimEndpoint::looks_hot() const {
+  const SimRules& own = other_->rules_;
+  const std::byte* word = port_.memory().at(own.inbox_key(), own.inbox_address() + offsetof(ControlInbox, hot), 1);
+  return word != nullptr && *word != std::byte{0};
 }
 
 void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
@@ -121,6 +136,14 @@ void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
     case WriteKind::kRepeat:
       ++fabric_.totals.repeat_words;
       fabric_.trace.note("%lld>%lld  write: repeat %lld", rank_, to, words[0] & 0xffffffffu);
+      return;
+    case WriteKind::kHot:
+      ++fabric_.totals.hot_words;
+      fabric_.trace.note("%lld>%lld  write: hot %lld", rank_, to, words[0]);
+      return;
+    case WriteKind::kHint:
+      ++fabric_.totals.hints;
+      fabric_.trace.note("%lld>%lld  write: hint", rank_, to);
       return;
     case WriteKind::kAck: {
       EnlargeAck ack;

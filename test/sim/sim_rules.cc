@@ -11,6 +11,8 @@ void SimRules::announce(const Hello& hello) {
   ring_ = {hello.ring_address, 0, hello.ring_key, slot_stride(hello.slot_bytes), hello.slots, 0};
   inbox_address_ = hello.control_address;
   inbox_key_ = hello.control_key;
+  const std::uint64_t first = hello.control_address - std::uint64_t{hello.block} * sizeof(ControlBlock);
+  hint_address_ = hello.block == 0 ? 0 : first + hello.block;
 }
 
 void SimRules::promise(const EnlargeAck& ack) {
@@ -24,9 +26,11 @@ void SimRules::landed(const EnlargeAck& ack) {
 
 WriteKind SimRules::kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
   if (key != inbox_key_) return WriteKind::kSlots;
+  if (address == hint_address_ && bytes == 1) return WriteKind::kHint;
   const std::uint64_t offset = address - inbox_address_;
   if (offset == offsetof(ControlInbox, grant) && bytes == sizeof(GrantWord)) return WriteKind::kGrant;
   if (offset == offsetof(ControlInbox, repeat) && bytes == sizeof(RepeatWord)) return WriteKind::kRepeat;
+  if (offset == offsetof(ControlInbox, hot) && bytes == sizeof(HotWord)) return WriteKind::kHot;
   if (offset == offsetof(ControlInbox, ack) && bytes == sizeof(EnlargeAck)) return WriteKind::kAck;
   return WriteKind::kUnknown;
 }
@@ -75,7 +79,8 @@ bool check_holds(std::span<const std::byte> slot) {
 }  // namespace
 
 std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std::span<const std::byte> data,
-                                  bool notified, Arrival asked, const RingConsumer* reader, bool may_notify) {
+                                  bool notified, Arrival asked, bool hot, const RingConsumer* reader,
+                                  bool may_notify) {
   if (promised_ && promised_->landed && promised_->ack.ring_key == key) {
     const EnlargeAck ack = promised_->ack;
     ring_ = {ack.ring_address, ack.base, ack.ring_key, slot_stride(ack.slot_bytes), ack.slots, ack.epoch};
@@ -109,9 +114,9 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     if (needs_check && !check_holds(slot))
       return "the check of position " + std::to_string(next_ - 1) + " does not hold";
   }
-  if (asked == Arrival::kMixed && notified != large && !(notified && may_notify))
-    return notified ? "a write of small slots alone was notified for"
-                    : "a write with a larger slot was not notified for";
+  if (asked == Arrival::kMixed && notified != (large || !hot) && !(notified && may_notify))
+    return notified ? "a write of small slots alone was notified for, and the reader looks at its ring"
+                    : "a write was not notified for: it has a larger slot, or the reader does not look at its ring";
   return "";
 }
 

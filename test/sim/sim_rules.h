@@ -24,7 +24,7 @@
 
 namespace bufenlarge::sim {
 
-enum class WriteKind : std::uint8_t { kSlots, kGrant, kRepeat, kAck, kData, kUnknown };
+enum class WriteKind : std::uint8_t { kSlots, kGrant, kRepeat, kHot, kHint, kAck, kData, kUnknown };
 
 class SimRules {
  public:
@@ -37,11 +37,11 @@ class SimRules {
   [[nodiscard]] WriteKind kind_of(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
 
   // Looks at a write of slots, with a notification behind it or not, when it is posted. "" or the rule it
-  // breaks. `asked` is how the reader learns of slots; `reader` may be nullptr; with `may_notify` small slots may
-  // be notified for, too.
+  // breaks. `asked` is how the reader learns of slots; `hot`: it looks at its ring, as the writer may know; `reader`
+  // may be nullptr; with `may_notify` small slots may be notified for, too.
   [[nodiscard]] std::string check_slots(std::uint32_t key, std::uint64_t address,
                                         std::span<const std::byte> data, bool notified,
-                                        Arrival asked, const RingConsumer* reader, bool may_notify);
+                                        Arrival asked, bool hot, const RingConsumer* reader, bool may_notify);
 
   // The same of a write of data: it goes on with the response to the oldest open request, at the next of its bytes;
   // only fragments may wait meanwhile.
@@ -70,6 +70,7 @@ class SimRules {
   [[nodiscard]] std::uint32_t used_ack() const { return used_ack_; }
   [[nodiscard]] std::uint64_t epoch() const { return ring_.epoch; }
   [[nodiscard]] std::uint64_t inbox_address() const { return inbox_address_; }
+  [[nodiscard]] std::uint32_t inbox_key() const { return inbox_key_; }
 
  private:
   struct Ring {
@@ -106,6 +107,7 @@ class SimRules {
   std::uint32_t fragments_ = 0;               // in the last write
   std::optional<Promise> promised_;
   std::uint64_t inbox_address_ = 0;
+  std::uint64_t hint_address_ = 0;  // 0: the peer wants none
   std::uint64_t first_ = 0;
   std::uint64_t next_ = 0;
   std::uint32_t inbox_key_ = 0;

@@ -41,6 +41,30 @@ void SimEndpoint::plan(Write& write) {
   if (fate.kind == AckFate::Kind::kLost) write.parts.clear();
   if (fate.kind == AckFate::Kind::kPartLost) write.parts.pop_back();
   if (fate.kind == AckFate::Kind::kCorrupt) damage(write);
+  if (write.kind == WriteKind::kHint) spoil_hint(write);
+}
+
+// A hint promises nothing: it may be lost, or come when what it tells of was taken long ago.
+void SimEndpoint::spoil_hint(Write& write) {
+  if (fabric_.random.chance(fabric_.faults.hint_lost)) {
+    ++fabric_.totals.hints_lost;
+    write.parts.clear();
+  } else if (fabric_.random.chance(fabric_.faults.hint_late)) {
+    ++fabric_.totals.hints_late;
+    write.parts.front().due_us += fabric_.random.below(500);
+    placed_us_ = std::max(placed_us_, write.parts.front().due_us);
+  }
+}
+
+// The last write once more.
+void SimEndpoint::repeat_hint() {
+  ++fabric_.totals.hints_twice;
+  Write again = writes_.back();
+  if (again.source != nullptr) ++again.source->readers;
+  again.parts.assign(1, {0, 1, 0});
+  plan(again);
+  ++incomplete_;
+  writes_.push_back(std::move(again));
 }
 
 std::uint64_t SimEndpoint::earliest_place_us(const Write& write) const {

@@ -23,6 +23,7 @@ bool read_fabric(SimConfig& config, Words& words) {
   for (const Arrival arrival : {Arrival::kInOrder, Arrival::kChecked, Arrival::kNotified, Arrival::kMixed}) {
     if (kind != arrival_name(arrival)) continue;
     config.arrival = config.arrival_odd = arrival;
+    config.channel.hot_max = 32;
     if (arrival == Arrival::kInOrder) config.inline_bytes = 2 * sizeof(EnlargeAck);
     return true;
   }

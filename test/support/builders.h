@@ -45,6 +45,12 @@ inline ChannelSettings settings(const PhaseTable& table) {
   return made;
 }
 
+inline ChannelSettings hot_settings(const PhaseTable& table, std::uint32_t hot_max) {
+  ChannelSettings made = settings(table);
+  made.hot_max = hot_max;
+  return made;
+}
+
 // Returns bytes that depend on their place and on `seed`.
 inline Bytes pattern(std::size_t bytes, std::uint32_t seed = 1) {
   Bytes made(bytes);

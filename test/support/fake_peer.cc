@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "protocol/enlarge_receiver.h"
 #include "protocol/words.h"
@@ -15,7 +16,7 @@ FakePeer::FakePeer(FakeFabric& fabric, std::uint32_t rank, std::uint32_t size, c
       rank_(rank),
       size_(size),
       ring_(&fabric.add(phases.at(0).ring_bytes())),
-      inbox_(&fabric.add(sizeof(ControlInbox))) {}
+      control_(&fabric.add(2 * sizeof(ControlBlock))) {}
 
 HelloExpectation FakePeer::expectation() const {
   const Phase& first = phases_.at(0);
@@ -32,12 +33,13 @@ Hello FakePeer::hello(std::uint16_t attempt) const {
   hello.job_key = own.job_key;
   hello.ring_address = ring_->address;
   hello.ring_key = ring_->key;
-  hello.control_address = inbox_->address;
-  hello.control_key = inbox_->key;
+  hello.control_address = control_->address + sizeof(ControlBlock);
+  hello.control_key = control_->key;
   hello.slot_bytes = own.slot_bytes;
   hello.slots = own.slots;
   hello.attempt = attempt;
   hello.geometry = own.geometry;
+  hello.block = hinted ? 1 : 0;
   return hello;
 }
 
@@ -55,6 +57,23 @@ void FakePeer::meet(std::span<const std::byte> hello) {
   their_phase_ = phases_.at(0);
   position_ = write_lap_ = 0;
   write_index_ = their_epoch_ = 0;
+  set_hot(hot);
+}
+
+void FakePeer::set_hot(bool value) const {
+  const HotWord word{value, 0};
+  write_control(offsetof(ControlInbox, hot), std::as_bytes(std::span(&word, 1)));
+}
+
+void FakePeer::hint() const {
+  static constexpr std::byte kHint{1};
+  const std::uint64_t first = theirs_.control_address - std::uint64_t{theirs_.block} * sizeof(ControlBlock);
+  if (theirs_.block == 0 || !fabric_.place(theirs_.control_key, first + theirs_.block, std::span(&kHint, 1)))
+    throw std::runtime_error("the channel wants no hints");
+}
+
+bool FakePeer::take_hint() const {
+  return std::exchange(control_->data()[1], std::byte{0}) == std::byte{1};
 }
 
 std::optional<FakePeer::Arrival> FakePeer::next() {

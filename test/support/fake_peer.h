@@ -38,7 +38,9 @@ class FakePeer {
   };
   // Returns the next slot that the channel has written, or nothing. Throws if it is not valid.
   std::optional<Arrival> next();
-  [[nodiscard]] ControlInbox& inbox() const { return *reinterpret_cast<ControlInbox*>(inbox_->data()); }
+  [[nodiscard]] ControlInbox& inbox() const { return block().inbox; }
+  // Whether a hint has come; it is cleared.
+  [[nodiscard]] bool take_hint() const;
   [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
   [[nodiscard]] const FakeFabric::Memory& ring() const { return *ring_; }
 
@@ -57,6 +59,9 @@ class FakePeer {
   void grant(std::uint64_t consumed) const;
   void grant_all() { grant(consumed_); }
   void repeat(EnlargeRequest request) const;
+  // Says whether this side looks at its ring.
+  void set_hot(bool value) const;
+  void hint() const;
 
   // ---- enlarging the ring here: exchanges it and returns the acknowledgement, which the test writes
   [[nodiscard]] EnlargeAck provision(std::uint8_t phase, std::uint32_t number,
@@ -67,11 +72,14 @@ class FakePeer {
   void follow_ack();
 
   std::uint8_t flags = 0;             // of the Hello: what this side wants
+  bool hot = true;                    // what meet() says
+  bool hinted = false;                // of the Hello: this side takes hints
   std::function<void()> on_notified;  // called after each slot that needs a notification
   std::optional<std::uint32_t> granted_low;  // in slots instead of consumed(), to break the protocol
   std::optional<std::uint16_t> epoch;        // in slots instead of the ring's epoch, to break the protocol
 
  private:
+  [[nodiscard]] ControlBlock& block() const { return reinterpret_cast<ControlBlock*>(control_->data())[1]; }
   [[nodiscard]] const Phase& own_phase() const { return phases_.at(phase_); }
   // Returns true if the channel's Hello wants a check in a slot of so many bytes.
   [[nodiscard]] bool checks(std::size_t bytes) const;
@@ -83,7 +91,7 @@ class FakePeer {
   std::uint32_t size_;
   // in
   FakeFabric::Memory* ring_;
-  FakeFabric::Memory* inbox_;
+  FakeFabric::Memory* control_;  // a hint table, and a control block
   std::uint64_t consumed_ = 0;
   std::uint32_t read_index_ = 0;
   std::uint64_t read_lap_ = 0;

@@ -161,7 +161,7 @@ WriteResult FakePort::write(Link& link, const RdmaWrite<Region>& order) {
     land(write);
   writes.push_back(std::move(write));
   if (result != WriteResult::kCopied) {
-    auto& posted = use == WriteUse::kWord ? posted_words_ : posted_;
+    auto& posted = use == WriteUse::kWord || use == WriteUse::kHint ? posted_words_ : posted_;
     posted.push_back({link.state(), region.remote_key(), from, writes.back().bytes, use, result == WriteResult::kHeld});
     held_ = result == WriteResult::kHeld ? held_ + 1 : 0;
   }

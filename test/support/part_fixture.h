@@ -52,7 +52,7 @@ class PartFixture {
     REQUIRE(link.open(&kPeerRank, {}));
     port.opened.back()->connected = true;
     const Hello hello = peer.hello(1);
-    link.aim_words(hello.control_address, hello.control_key);
+    link.aim_words(hello.control_address, hello.control_key, hello.block);
     link.set_state(PeerLink<FakePort>::State::kReady);
   }
 
@@ -196,6 +196,7 @@ class RingsFixture : public PartFixture {
     own.ring_key = receive_ring.region().remote_key();
     own.control_address = link.inbox_address();
     own.control_key = link.inbox_key();
+    own.block = link.hint();
     peer.meet(encode_hello(own));
   }
 };

@@ -19,7 +19,7 @@ class RendezvousPair : public ContextPair {
  public:
   explicit RendezvousPair(std::array<Arrival, 2> arrivals = {Arrival::kInOrder, Arrival::kInOrder},
                    const PhaseTable& table = two_phases())
-      : ContextPair(settings(table)) {
+      : ContextPair(hot_settings(table, 1)) {
     side[0].port.arrives = arrivals[0];
     side[1].port.arrives = arrivals[1];
     open();

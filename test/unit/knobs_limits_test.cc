@@ -42,6 +42,9 @@ TEST_CASE("connections stay open unless a time is set after which they close", "
 TEST_CASE("connections have no bound unless one is set", "[knobs][S3]") {
   CHECK(resolved({}).connections_max == 0);
   CHECK(resolved({{"CONNECTIONS", "1"}}).connections_max == 1);
+  CHECK(resolved({}).hot_max == 32);
+  CHECK(resolved({{"HOT_CHANNELS", "0"}}).hot_max == 0);
+  CHECK(resolved({{"HOT_CHANNELS", "1024"}}).hot_max == 1024);
   CHECK(resolved({{"CONNECTIONS", "1048576"}, {"CONNECTIONS", "0"}}).connections_max == 0);
 }
 

@@ -37,7 +37,8 @@ std::string unresolved(const Settings& changes) {
 TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
-      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},   {"RENDEZVOUS", "auto"},
+      {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},
+      {"HOT_CHANNELS", "32"},   {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"}, {"CONNECTIONS", "0"},
       {"LOG", "off"},         {"LOG_FILE", ""}};
@@ -211,6 +212,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
     {"IDLE_CLOSE", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
     {"CONNECTIONS", {"-1", "none", "off", "1048577", "1 "}},
+    {"HOT_CHANNELS", {"-1", "auto", "1025", "1k"}},
     {"LOG", {"on", "1", "Off", "debug", "errors", "state,trace", "trace "}},
 };
 

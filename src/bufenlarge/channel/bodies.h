@@ -15,6 +15,7 @@
 #include "channel/context.cc"
 #include "channel/data_writer.cc"
 #include "channel/enlargement.cc"
+#include "channel/hot_channels.cc"
 #include "channel/loopback.cc"
 #include "channel/one_sided_writer.cc"
 #include "channel/peer_link.cc"
@@ -34,6 +35,7 @@
   template class Connection<Port>;            \
   template class Closing<Port>;               \
   template class Closer<Port>;                \
+  template class HotChannels<Port>;           \
   template class DataWriter<Port>;            \
   template class OneSidedWriter<Port>;        \
   template class RendezvousReader<Port>;      \

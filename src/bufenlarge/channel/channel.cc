@@ -249,20 +249,33 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
   connection_.serve_hello();
   send_ring_.flush();
   enlargement_.service(now_us);
-  if (!failed() && receive_ring_.grant_due()) receive_ring_.maybe_grant();
+  serve_words();
   const bool rendezvous_due = !failed() && rendezvous_ && rendezvous_->service();
   if (closing_.pending() && !link_.lost()) serve_closing();
   if (failed()) return true;
   if (!connected()) return false;
   return closing_.pending() || rendezvous_due || link_.lost() || connection_.hello_due() || !send_ring_.all_posted() ||
-         enlargement_.pending() || receive_ring_.grant_due();
+         enlargement_.pending() || words_due();
+}
+
+// What is written beside slots.
+template <class PortT>
+void Channel<PortT>::serve_words() {
+  if (!failed() && receive_ring_.grant_due()) receive_ring_.maybe_grant();
+  if (!failed() && receive_ring_.hot_due()) receive_ring_.tell_hot();
+  if (!failed() && send_ring_.hint_due()) send_ring_.tell_peer();
+}
+
+template <class PortT>
+bool Channel<PortT>::words_due() const {
+  return receive_ring_.grant_due() || receive_ring_.hot_due() || send_ring_.hint_due();
 }
 
 template <class PortT>
 bool Channel<PortT>::idle() const {
   return !connected() ||
          (send_ring_.all_posted() && send_ring_.all_complete() && !connection_.hello_due() &&
-          !enlargement_.words_due() && !receive_ring_.grant_due() && (!rendezvous_ || rendezvous_->idle()));
+          !enlargement_.words_due() && !words_due() && (!rendezvous_ || rendezvous_->idle()));
 }
 
 // What the peer wrote before it went lies in the ring: an established connection ends only when that has been read.

@@ -121,12 +121,19 @@ class Channel : public SendTarget {
   [[nodiscard]] const Connection<Port>& connection() const { return connection_; }
   [[nodiscard]] const Closing<Port>& closing() const { return closing_; }
   [[nodiscard]] const RingBytes& ring_bytes() const { return link_.ring_bytes(); }
+
+  // ---- its place in the poll set; see hot_channels.h
+  [[nodiscard]] bool watched() const { return receive_ring_.poll_index() != ReceiveRing<Port>::kNotWatched; }
+  [[nodiscard]] std::size_t poll_index() const { return receive_ring_.poll_index(); }
   void set_poll_index(std::size_t index) { receive_ring_.set_poll_index(index); }
+  void set_hot(bool hot) { receive_ring_.set_hot(hot); }
 
  private:
   [[nodiscard]] Status not_open();
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
   void take_enlarge_request(std::span<const std::byte> payload);
+  void serve_words();
+  [[nodiscard]] bool words_due() const;
   void go_on();
   void serve_closing();
   void end_connection();

@@ -147,6 +147,7 @@ Hello Connection<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key)
   hello.slots = own.slots;
   hello.attempt = attempt;
   hello.geometry = own.geometry;
+  hello.block = link_.hint();
   if (other_job_ != nullptr) {
     hello.flags |= kHelloOtherJob;
     hello.slot_bytes = core.job_id;
@@ -159,7 +160,7 @@ template <class PortT>
 void Connection<PortT>::adopt(const Hello& hello) {
   send_ring_.aim_at(hello.ring_address, hello.ring_key, link_.core().settings.phases.at(0).stride());
   send_ring_.set_peer_wants((hello.flags & kHelloVerifiesSlots) != 0, (hello.flags & kHelloWantsNotifications) != 0);
-  link_.aim_words(hello.control_address, hello.control_key);
+  link_.aim_words(hello.control_address, hello.control_key, hello.block);
   link_.trace("Hello of the peer: attempt ", hello.attempt, ", flags ", hello.flags);
 }
 

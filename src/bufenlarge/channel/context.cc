@@ -23,7 +23,8 @@ Context<PortT>::Context(Port& port, const ChannelSettings& settings, std::uint32
     : core_(port, settings, detail::expectation(settings, size, job_key), rank, upper),
       peers_(core_, size),
       loopback_(core_),
-      closer_(core_) {
+      closer_(core_),
+      hot_(core_) {
   core_.random_state = job_key + rank;
 }
 
@@ -51,7 +52,7 @@ unsigned Context<PortT>::progress() {
     moved = poll_port();
     moved += std::exchange(placed_, 0);
   } else {
-    if (polls(arrival)) moved = look_at(core_.rings.of(0));
+    if (polls(arrival)) moved = hot_.look();
     if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
   }
   if (++round_ % kEventRounds == 0 || !core_.attempts.empty()) moved += poll_events();
@@ -115,8 +116,10 @@ inline unsigned Context<PortT>::on_placed(std::uint32_t group) {
 template <class PortT>
 unsigned Context<PortT>::serve_notified() {
   unsigned moved = 0;
-  core_.notified.serve([&moved](Channel& channel) {
-    moved += channel.receive();
+  core_.notified.serve([this, &moved](Channel& channel) {
+    const unsigned taken = channel.receive();
+    if (taken != 0) hot_.on_slots(channel);
+    moved += taken;
     return channel.notified();
   });
   return moved;
@@ -131,6 +134,13 @@ void Context<PortT>::serve_lists() {
 }
 
 // ---- events
+
+template <class PortT>
+void Context<PortT>::on_connected(void* user, std::span<const std::byte> data) {
+  auto& channel = *static_cast<Channel*>(user);
+  channel.on_connected(data);
+  hot_.on_connected(channel);
+}
 
 // A late response may refer to a request whose channel has failed.
 template <class PortT>

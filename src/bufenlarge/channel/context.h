@@ -3,8 +3,8 @@
 //
 // A round costs what the lists of pending, notified and timed channels ask for, and what it takes to see which slots
 // have arrived. On a provider that places data only inside of its poll, the port is polled, and the context looks at
-// the rings of the groups of links that the port reports. Where a device places data, a round looks at two words per
-// connected channel, unless every slot is notified. There slots come first: a completion that is read a round later
+// the rings of the groups of links that the port reports. Where a device places data, a round looks at the rings that
+// hot_channels.h chooses, unless every slot is notified. There slots come first: a completion that is read a round later
 // costs nobody anything, a message does.
 #pragma once
 
@@ -15,6 +15,7 @@
 
 #include "channel/channel.h"
 #include "channel/closer.h"
+#include "channel/hot_channels.h"
 #include "channel/loopback.h"
 #include "channel/peer_table.h"
 #include "channel/window_memory.h"
@@ -71,7 +72,7 @@ class Context {
   void on_lost(void* user, std::string_view why) { static_cast<Channel*>(user)->on_lost(why); }
   void on_unreachable(void* user, std::string_view why) { static_cast<Channel*>(user)->on_unreachable(why); }
   void on_unnamed_failure(std::string_view why);
-  void on_connected(void* user, std::span<const std::byte> data) { static_cast<Channel*>(user)->on_connected(data); }
+  void on_connected(void* user, std::span<const std::byte> data);
   void on_rejected(void* user, std::span<const std::byte> data) { static_cast<Channel*>(user)->on_rejected(data); }
   void on_request(typename Port::Request& request, std::span<const std::byte> data);
 
@@ -99,6 +100,7 @@ class Context {
   PeerTable<Port> peers_;
   Loopback<Port> loopback_;
   Closer<Port> closer_;
+  HotChannels<Port> hot_;
   std::uint32_t refused_ = 0;
   std::uint32_t round_ = 0;
   std::uint32_t rounds_unpolled_ = 0;

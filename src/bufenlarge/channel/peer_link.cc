@@ -43,10 +43,17 @@ inline WriteResult PeerLink<PortT>::write(const RdmaWrite<Region>& write) {
 template <class PortT>
 bool PeerLink<PortT>::take_control() {
   if (control_.block == nullptr)
-    control_ = core_.control.take();
+    control_ = core_.control.take(&channel_);
   else
     std::memset(control_.block, 0, sizeof *control_.block);
+  if (has_control()) outbox().hint = 1;
   return has_control();
+}
+
+template <class PortT>
+void PeerLink<PortT>::aim_words(std::uint64_t address, std::uint32_t key, std::uint8_t block) {
+  words_to_ = {address, key};
+  hint_to_ = block == 0 ? 0 : address - std::uint64_t{block} * sizeof(ControlBlock) + block;
 }
 
 template <class PortT>
@@ -58,9 +65,15 @@ template <class PortT>
 bool PeerLink<PortT>::post_word(std::uint64_t offset, std::size_t bytes) {
   const auto* from = reinterpret_cast<const std::byte*>(&control_.block->outbox) + offset;
   const WriteResult result =
-      write({*control_.region, from, bytes, words_to_.address + offset, words_to_.key, WriteUse::kWord});
+      write({control_.region(), from, bytes, words_to_.address + offset, words_to_.key, WriteUse::kWord});
   BUFENLARGE_CHECK(result != WriteResult::kPosted || offset == offsetof(ControlInbox, ack));
   return result != WriteResult::kAgain;
+}
+
+template <class PortT>
+bool PeerLink<PortT>::post_hint() {
+  const auto* from = reinterpret_cast<const std::byte*>(&outbox().hint);
+  return write({control_.region(), from, 1, hint_to_, words_to_.key, WriteUse::kHint}) != WriteResult::kAgain;
 }
 
 template <class PortT>

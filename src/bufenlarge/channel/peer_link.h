@@ -75,12 +75,20 @@ class PeerLink final : private StateLog {
   [[nodiscard]] ControlInbox& inbox() const { return control_.block->inbox; }
   [[nodiscard]] ControlInbox& outbox() const { return control_.block->outbox; }
   [[nodiscard]] std::uint64_t inbox_address() const { return control_.inbox_address(); }
-  [[nodiscard]] std::uint32_t inbox_key() const { return control_.region->remote_key(); }
-  // The peer's inbox, where post_word() writes.
-  void aim_words(std::uint64_t address, std::uint32_t key) { words_to_ = {address, key}; }
+  [[nodiscard]] std::uint32_t inbox_key() const { return control_.region().remote_key(); }
+  // Where the peer's hints are for: Hello::block.
+  [[nodiscard]] std::uint8_t hint() const { return control_.hint(); }
+  // The peer's inbox, where post_word() writes, and the number of its block, for post_hint().
+  void aim_words(std::uint64_t address, std::uint32_t key, std::uint8_t block);
   // Writes a part of the outbox into the same place of the peer's inbox. The port copies words, so they may change at
   // once; an acknowledgement stays as it is until the peer has used it. False: to be tried again.
   [[nodiscard]] bool post_word(std::uint64_t offset, std::size_t bytes);
+  // Whether the peer looks at its ring in each round, as far as this side knows.
+  [[nodiscard]] bool peer_is_hot() const { return __atomic_load_n(&inbox().hot.hot, __ATOMIC_RELAXED) != 0; }
+  // Whether the peer wants hints while it is not hot.
+  [[nodiscard]] bool peer_takes_hints() const { return hint_to_ != 0; }
+  // Lets the peer look at its ring once. False: to be tried again.
+  [[nodiscard]] bool post_hint();
 
   // ---- failure
   // The channel is of no more use. Tells the upper layer, once; service() releases the memory in the next round, so
@@ -133,6 +141,7 @@ class PeerLink final : private StateLog {
   typename Port::Link endpoint_;
   typename ControlSlab<Port>::Handle control_;
   Target words_to_;
+  std::uint64_t hint_to_ = 0;  // 0: the peer wants none
   RingBytes ring_bytes_;
   std::string error_;
   std::string loss_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The address and the expected value of the next commit word of every connected channel, packed: a round over idle
-// channels reads two words each, and none of the channels themselves. Where the port reports arrivals by groups of
-// links, each group has a set of its own, and a round looks at the sets of the groups reported.
+// The address and the expected value of the next commit word of every connected channel, packed: a look at an idle
+// channel reads two words, and nothing of the channel itself. Where the port reports arrivals by groups of links, each
+// group has a set of its own, and a round looks at the sets of the groups reported. Elsewhere there is one set, in which
+// the hot channels (hot_channels.h) come first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace bufenlarge {
@@ -17,6 +19,7 @@ class PollSet {
     const std::uint64_t* commit;
     std::uint64_t expected;
     Channel* channel;
+    std::uint32_t active_round = 0;  // when slots of it were taken last
 
     [[nodiscard]] bool arrived() const { return __atomic_load_n(commit, __ATOMIC_ACQUIRE) == expected; }
   };
@@ -24,6 +27,8 @@ class PollSet {
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] const Entry& operator[](std::size_t index) const { return entries_[index]; }
+  // The first so many entries are hot.
+  [[nodiscard]] std::size_t hot() const { return hot_; }
 
   // Adds a channel and returns its index, which the channel keeps.
   std::size_t add(Channel* channel) {
@@ -35,15 +40,31 @@ class PollSet {
     entries_[index].commit = commit;
     entries_[index].expected = expected;
   }
-  // Moves the last entry into the gap and tells its channel the new index. Not to be called while iterating.
+  void touch(std::size_t index, std::uint32_t round) { entries_[index].active_round = round; }
+  // The entry changes its place with the first that is not hot, or the last that is.
+  void heat(std::size_t index) { swap(index, hot_++); }
+  void cool(std::size_t index) { swap(index, --hot_); }
+  // Moves the last entry into the gap. Not to be called while iterating.
   void remove(std::size_t index) {
-    entries_[index] = entries_.back();
+    if (index < hot_) {
+      cool(index);
+      index = hot_;
+    }
+    swap(index, entries_.size() - 1);
     entries_.pop_back();
-    if (index < entries_.size()) entries_[index].channel->set_poll_index(index);
   }
 
  private:
+  // Tells both channels their new places.
+  void swap(std::size_t one, std::size_t other) {
+    if (one == other) return;
+    std::swap(entries_[one], entries_[other]);
+    entries_[one].channel->set_poll_index(one);
+    entries_[other].channel->set_poll_index(other);
+  }
+
   std::vector<Entry> entries_;
+  std::size_t hot_ = 0;
 };
 
 template <class Channel>

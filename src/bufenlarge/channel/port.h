@@ -28,7 +28,7 @@
 // returns 0 only when there are no more. They call
 //   handler.on_placed(group)                  as said above; returns how many slots were taken
 //   handler.on_written(user)                  when a write of slots is complete that returned kPosted, in the order
-//                                             of posting; a control word has no such call
+//                                             of posting; a control word and a hint have no such call
 //   handler.on_data_written(user)             the same for a write of data
 //   handler.on_notification(user)             once for each notification of the peer, in order: the write before it,
 //                                             and all earlier ones, are placed
@@ -73,6 +73,7 @@ enum class WriteUse : std::uint8_t {
   kMoreSlots,      // slots; another write of slots follows at once, so the port may hold this one until then
   kNotifiedSlots,  // slots; a notification follows
   kWord,           // into a control block; the port copies it, or the channel keeps it until the peer has used it
+  kHint,           // one byte into a hint table; the channel never changes it
   kData,           // from user memory to user memory: part of a response, or a one-sided write
   kMoreData,       // data; another write of data follows at once, so the port may hold this one until then
   kLastData,       // data; the last write of a response, of which the peer gets `sequence`

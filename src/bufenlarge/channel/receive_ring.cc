@@ -26,6 +26,7 @@ void ReceiveRing<PortT>::end() {
   drop();
   start(0, 0);
   epoch_ = 0;
+  hot_due_ = false;
   forget_notifications();
 }
 
@@ -37,14 +38,27 @@ void ReceiveRing<PortT>::watch() {
     poll_index_ = link_.core().rings.of(poll_group_).add(&link_.channel());
   }
   watch_next_slot();
+  hot_due_ = false;  // of the connection before
   if (notified())
     link_.core().notified.add(link_.channel(), notified_listed_);  // some came before the connection's event
 }
 
 template <class PortT>
 void ReceiveRing<PortT>::unwatch() {
-  if (poll_index_ != kNotWatched)
-    link_.core().rings.of(poll_group_).remove(std::exchange(poll_index_, kNotWatched));
+  if (poll_index_ != kNotWatched) link_.core().rings.of(poll_group_).remove(poll_index_);
+  poll_index_ = kNotWatched;  // remove() has moved the entry
+}
+
+template <class PortT>
+void ReceiveRing<PortT>::set_hot(bool hot) {
+  link_.outbox().hot.hot = hot;
+  tell_hot();
+}
+
+template <class PortT>
+void ReceiveRing<PortT>::tell_hot() {
+  hot_due_ = !link_.ready() || !link_.post_word(offsetof(ControlInbox, hot), sizeof(HotWord));
+  if (hot_due_) link_.want_service();
 }
 
 template <class PortT>

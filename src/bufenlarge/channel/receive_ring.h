@@ -39,6 +39,16 @@ class ReceiveRing {
   void watch();
   void unwatch();
 
+  // ---- hot channels
+  static constexpr std::size_t kNotWatched = SIZE_MAX;
+  // The channel's place in the core's poll set.
+  [[nodiscard]] std::size_t poll_index() const { return poll_index_; }
+  void set_poll_index(std::size_t index) { poll_index_ = index; }
+  // Tells the peer whether rounds look at this ring; what could not be written goes with tell_hot().
+  void set_hot(bool hot);
+  void tell_hot();
+  [[nodiscard]] bool hot_due() const { return hot_due_; }
+
   // ---- arrival
   // The next slot, in order, and whether it is there as this side learns of it.
   [[nodiscard]] const std::byte* next_slot() const { return ring_.slot(consumer_.index()); }
@@ -72,11 +82,8 @@ class ReceiveRing {
   [[nodiscard]] const RingConsumer& consumer() const { return consumer_; }
   [[nodiscard]] DirectionCounters& counters() { return counters_; }
   [[nodiscard]] const DirectionCounters& counters() const { return counters_; }
-  void set_poll_index(std::size_t index) { poll_index_ = index; }
 
  private:
-  static constexpr std::size_t kNotWatched = SIZE_MAX;
-
   PeerLink<Port>& link_;
   RingMemory<Region> ring_;
   RingConsumer consumer_;
@@ -89,6 +96,7 @@ class ReceiveRing {
   bool message_open_ = false;  // its first slot was delivered, its last was not
   bool grant_due_ = false;
   bool notified_listed_ = false;
+  bool hot_due_ = false;
 };
 
 }  // namespace bufenlarge

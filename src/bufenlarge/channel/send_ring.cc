@@ -39,6 +39,7 @@ template <class PortT>
 void SendRing<PortT>::set_peer_wants(bool checks, bool notifications) {
   target_.wants_checks = checks;
   target_.wants_notifications = notifications;
+  hint_due_ = false;  // of the connection before
 }
 
 template <class PortT>
@@ -46,6 +47,7 @@ void SendRing<PortT>::end() {
   drop();
   start(0, link_.core().settings.phases.at(0).slots, 0, 0);
   notify_before_ = 0;
+  hint_due_ = false;
 }
 
 // ---- messages
@@ -183,12 +185,12 @@ std::uint32_t SendRing<PortT>::run_length() const {
   return count;
 }
 
-// In mixed mode, slots that carry no check are notified, and slots that come after writes of data: those for closing
-// are the last that the connection carries. A slot marked for a write that could not be posted has no check any
-// more.
+// In mixed mode, everything is notified while the peer does not look at its ring, slots that carry no check always, and
+// slots that come after writes of data: those for closing are the last that the connection carries. A slot marked for a
+// write that could not be posted has no check any more.
 template <class PortT>
 bool SendRing<PortT>::needs_notification(std::uint32_t first, std::uint32_t count) const {
-  bool large = !target_.wants_checks || producer_.posted() < notify_before_;
+  bool large = !target_.wants_checks || producer_.posted() < notify_before_ || !link_.peer_is_hot();
   for (std::uint32_t i = 0; !large && i < count; ++i) {
     const SlotTrailer* slot = trailer_of(ring_.slot(first + i), ring_.stride());
     large = slot->bytes > kCheckedBytesMax || (slot->marks & kMarkNotified) != 0 ||
@@ -206,6 +208,12 @@ void SendRing<PortT>::mark_notified(std::uint32_t first, std::uint32_t count) {
   SlotTrailer* last = trailer_of(ring_.slot(first + count - 1), ring_.stride());
   last->marks |= kMarkNotified;
   last->check = 0;
+}
+
+template <class PortT>
+void SendRing<PortT>::tell_peer() {
+  hint_due_ = !link_.post_hint();
+  if (hint_due_) link_.want_service();
 }
 
 // Posts one write of the next slots. Returns false when it has to be tried again.
@@ -232,10 +240,12 @@ inline bool SendRing<PortT>::write_run(std::uint32_t first, std::uint32_t begin,
     case WriteResult::kCopied:
       producer_.post(count);
       if (in_flight_.copied(producer_.posted())) producer_.complete(producer_.posted());
+      on_posted();
       return true;
     case WriteResult::kPosted:
       producer_.post(count);
       in_flight_.posted(producer_.posted());
+      on_posted();
       return true;
     case WriteResult::kHeld:  // ports hold data only
     case WriteResult::kAgain:

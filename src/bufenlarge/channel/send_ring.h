@@ -65,7 +65,7 @@ class SendRing {
   void restore_notify(std::uint64_t before, bool sent);
 
   // Nothing waits to go, and no message or growth is under way.
-  [[nodiscard]] bool drained() const { return all_posted() && !message_open_ && !paused_; }
+  [[nodiscard]] bool drained() const { return all_posted() && !hint_due_ && !message_open_ && !paused_; }
 
   // ---- slots that are no part of a message
   [[nodiscard]] bool may_stage() { return open() && room() != 0; }
@@ -88,6 +88,9 @@ class SendRing {
 
   [[nodiscard]] bool has_ring() const { return static_cast<bool>(ring_); }
   [[nodiscard]] bool all_posted() const { return producer_.all_posted(); }
+  // A hint could not be written.
+  [[nodiscard]] bool hint_due() const { return hint_due_; }
+  void tell_peer();
   [[nodiscard]] bool all_complete() const { return in_flight_.empty(); }
   [[nodiscard]] std::uint32_t capacity() const { return ring_.capacity(); }
   [[nodiscard]] std::uint8_t phase() const { return phase_; }
@@ -113,6 +116,9 @@ class SendRing {
   [[nodiscard]] std::uint32_t run_length() const;
   [[nodiscard]] bool needs_notification(std::uint32_t first, std::uint32_t count) const;
   void mark_notified(std::uint32_t first, std::uint32_t count);
+  void on_posted() {
+    if (link_.peer_takes_hints() && !link_.peer_is_hot()) tell_peer();
+  }
 
   PeerLink<Port>& link_;
   RingConsumer& consumer_;
@@ -127,6 +133,7 @@ class SendRing {
   std::uint8_t phase_ = 0;
   bool message_open_ = false;  // its first slot is staged, its last is not
   bool paused_ = false;
+  bool hint_due_ = false;
 };
 
 }  // namespace bufenlarge

@@ -25,7 +25,11 @@ constexpr std::uint32_t kPortWideProgress = FI_VERSION(1, 18);
 
 }  // namespace
 
-FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(request)) {
+FabricPort::FabricPort(const ProviderRequest& request)
+    : info_(choose_provider(request)),
+      arrival_choice_(request.arrival),
+      slots_max_(request.slots_max),
+      peers_(request.peers) {
   fid_fabric* fabric = nullptr;
   must("fi_fabric", fi_fabric(info_->fabric_attr, &fabric, nullptr));
   fabric_.reset(fabric);
@@ -40,12 +44,12 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   events_.reset(event_queue);
 
   verbs_ = !places_in_order(*info_);
-  if (!verbs_) must("fi_control", fi_control(&event_queue->fid, FI_GETWAIT, &events_descriptor_));
+  must("fi_control", fi_control(&event_queue->fid, FI_GETWAIT, &events_descriptor_));
   immediate_data_ = has_immediate_data(*info_);
   arrival_ = choose_arrival(*info_, request.arrival);
   const bool shared = verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
-  if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? request.slots_max : 0);
-  completions_.emplace(domain, plan_queues(request, shared));
+  if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? slots_max_ : 0);
+  completions_.emplace(domain, plan_queues(FI_WAIT_NONE, receives_));
   inline_bytes_ = info_->tx_attr->inject_size;
   inline_words_ = inline_bytes_ >= kWordBytes;
   parts_max_ = std::clamp<std::size_t>(std::min(info_->tx_attr->iov_limit, info_->tx_attr->rma_iov_limit), 1,
@@ -56,11 +60,10 @@ FabricPort::FabricPort(const ProviderRequest& request) : info_(choose_provider(r
   listen();
 }
 
-QueuePlan FabricPort::plan_queues(const ProviderRequest& request, bool shared) const {
+QueuePlan FabricPort::plan_queues(fi_wait_obj verbs_wait, std::uint32_t receives) const {
   if (verbs_)
-    return {FI_WAIT_NONE, info_->tx_attr->size + receives_,
-            std::clamp<std::size_t>(request.peers, 1, kFirstEndpointsMax), kQueueEntriesMax,
-            shared ? kReadsPerPortMax : std::size_t{0}};
+    return {verbs_wait, info_->tx_attr->size + receives, std::clamp<std::size_t>(peers_, 1, kFirstEndpointsMax),
+            kQueueEntriesMax, receives == 0 ? kReadsPerPortMax : std::size_t{0}};
   // With FI_WAIT_FD the provider reads an idle queue by one epoll.
   if (FI_VERSION_GE(fi_version(), kPortWideProgress)) return {FI_WAIT_FD};
   return {FI_WAIT_FD, 1, kGroupEndpoints, kGroupEndpoints, kGroupEntries};
@@ -105,6 +108,8 @@ void FabricPort::listen() {
 
 FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   Endpoint& endpoint = spare_endpoint();
+  info->rx_attr->size = info_->rx_attr->size;  // a caller's has the listener's: see enable_sleep()
+  info->ep_attr->rx_ctx_cnt = info_->ep_attr->rx_ctx_cnt;
   fid_ep* fid = nullptr;
   if (!succeeded("fi_endpoint", fi_endpoint(domain_.get(), info, &fid, &endpoint))) {
     closed_.push_front(&endpoint);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <rdma/fi_rma.h>
 
 #include <array>
@@ -104,7 +105,11 @@ class FabricPort {
   template <class Handler>
   unsigned poll_events(Handler& handler);
 
-  // See channel/port.h. It cannot where the device tells of arrivals by its memory alone (verbs).
+  // Lets sleep() wait. On verbs only completions wake a process, so all slots are notified from now on. To be called
+  // before the first endpoint is made. Returns false, with nothing changed, where the user wants rings to be polled.
+  // Throws FabricError.
+  bool enable_sleep();
+  // See channel/port.h. It cannot on verbs before enable_sleep().
   SleepEnd sleep(std::uint32_t timeout_us);
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
@@ -140,7 +145,10 @@ class FabricPort {
   [[nodiscard]] Event decode_error();
   // Reads a failed completion. Returns the endpoint that it belongs to, or nullptr if it names none.
   [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
-  [[nodiscard]] QueuePlan plan_queues(const ProviderRequest& request, bool shared) const;
+  // For endpoints that post so many receives; 0: with a shared receive context.
+  [[nodiscard]] QueuePlan plan_queues(fi_wait_obj verbs_wait, std::uint32_t receives) const;
+  // Lets the descriptors of all queues tell of what comes. Returns false if something is there already.
+  [[nodiscard]] bool arm_queues();
   [[nodiscard]] CompletionQueue* reserve_queue();
   void listen();
   [[nodiscard]] bool events_due();
@@ -181,8 +189,10 @@ class FabricPort {
   FabricFid fabric_;
   DomainFid domain_;
   EventQueueFid events_;
-  int events_descriptor_ = -1;  // tcp
+  int events_descriptor_ = -1;
   std::optional<CompletionQueues> completions_;
+  std::vector<fid*> waited_;  // of sleep(): the queues
+  std::vector<pollfd> watched_;
   ReadyQueues ready_;  // tcp
   WordCopySlab words_;
   MemoryRegion shared_places_;
@@ -204,10 +214,14 @@ class FabricPort {
   std::uint64_t ends_by_immediate_ = 0;
   std::uint64_t ends_by_message_ = 0;
   ArrivalVerdict arrival_;
-  std::uint32_t receives_ = 0;  // that each endpoint posts
+  const ArrivalChoice arrival_choice_;
+  const std::uint32_t slots_max_;  // of a ring
+  const std::uint32_t peers_;      // expected
+  std::uint32_t receives_ = 0;     // that each endpoint posts
   bool lacks_descriptors_ = false;
   bool immediate_data_ = false;
   bool inline_words_ = false;
+  bool sleeps_ = false;  // verbs: the completion queues have descriptors
   bool verbs_ = false;  // each operation has a completion and takes an entry of a bounded queue
 };
 

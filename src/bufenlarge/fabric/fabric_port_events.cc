@@ -32,16 +32,50 @@ std::uint64_t FabricPort::now_us() const {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
+// A caller's endpoint gets its receives from info_ (make_endpoint()), so that the listener, whose address the peers
+// have, stays.
+bool FabricPort::enable_sleep() {
+  if (!verbs_ || sleeps_) return true;
+  const bool may_notify = arrival_choice_ == ArrivalChoice::kAuto || arrival_choice_ == ArrivalChoice::kNotified;
+  if (!may_notify || !endpoints_.empty()) return false;
+  const std::uint32_t receives = kReadsPerLinkMax + slots_max_;
+  CompletionQueues queues(domain_.get(), plan_queues(FI_WAIT_FD, receives));
+  completions_.emplace(std::move(queues));
+  arrival_ = {Arrival::kNotified, "so that a process that waits can sleep"};
+  shared_receive_.reset();
+  shared_places_ = {};
+  receives_ = receives;
+  info_->ep_attr->rx_ctx_cnt = 0;
+  info_->rx_attr->size = receives;
+  sleeps_ = true;
+  return true;
+}
+
+bool FabricPort::arm_queues() {
+  waited_.clear();
+  watched_.assign(1, {events_descriptor_, POLLIN, 0});
+  if (!verbs_) {
+    watched_.push_back({completions_->size() == 1 ? (*completions_)[0].descriptor : ready_.descriptor(), POLLIN, 0});
+    return true;
+  }
+  for (std::size_t i = 0; i < completions_->size(); ++i) {
+    waited_.push_back(&(*completions_)[i].fid->fid);
+    watched_.push_back({(*completions_)[i].descriptor, POLLIN, 0});
+  }
+  return fi_trywait(fabric_.get(), waited_.data(), static_cast<int>(waited_.size())) == 0;
+}
+
 SleepEnd FabricPort::sleep(std::uint32_t timeout_us) {
-  if (verbs_) return SleepEnd::kCannot;
-  const int queues = completions_->size() == 1 ? (*completions_)[0].descriptor : ready_.descriptor();
-  std::array<pollfd, 2> watched{{{queues, POLLIN, 0}, {events_descriptor_, POLLIN, 0}}};
+  if (verbs_ && !sleeps_) return SleepEnd::kCannot;
+  if (!arm_queues()) return SleepEnd::kWoken;
   const timespec timeout{timeout_us / 1'000'000, static_cast<long>(timeout_us % 1'000'000) * 1000};
-  if (ppoll(watched.data(), watched.size(), &timeout, nullptr) <= 0 || watched[1].revents == 0) return SleepEnd::kWoken;
-  // The provider leaves the descriptor of an event queue readable after its events were read: fi_trywait(3) resets it,
-  // and the events are read after that.
+  if (ppoll(watched_.data(), watched_.size(), &timeout, nullptr) <= 0 || watched_[0].revents == 0)
+    return SleepEnd::kWoken;
+  events_read_us_ = 0;
+  // The tcp provider leaves the descriptor of an event queue readable after its events were read: fi_trywait(3) resets
+  // it, and the events are read after that.
   fid* events = &events_->fid;
-  (void)fi_trywait(fabric_.get(), &events, 1);
+  if (!verbs_) (void)fi_trywait(fabric_.get(), &events, 1);
   return SleepEnd::kEvents;
 }
 

@@ -78,9 +78,10 @@ WriteResult FabricPort::write_verbs(Link& link, RdmaWrite<Region> write) const {
     descriptor = endpoint.words.region->descriptor();
     copied = true;
   }
-  void* context = endpoint.context(copied || write.use == WriteUse::kWord ? Operation::kWord
-                                   : is_data(write.use)                   ? Operation::kData
-                                                                          : Operation::kSlots);
+  const bool word = copied || write.use == WriteUse::kWord || write.use == WriteUse::kHint;
+  void* context = endpoint.context(word                   ? Operation::kWord
+                                   : is_data(write.use) ? Operation::kData
+                                                        : Operation::kSlots);
   const ssize_t code =
       notifies && immediate_data_
           ? fi_writedata(link.fid(), from, write.bytes, descriptor, write.sequence, 0, write.address, write.key,

@@ -15,7 +15,7 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 5;
+inline constexpr std::uint8_t kWireVersion = 6;
 
 // Section 2: slots. Kinds 0 and 7 to 255 are not used.
 enum class SlotKind : std::uint8_t {
@@ -175,14 +175,23 @@ struct RepeatWord {
 };
 static_assert(sizeof(RepeatWord) == 16);
 
+// Section 2.3: whether the peer looks at its ring in each round. Its first byte counts, so it needs no check.
+struct HotWord {
+  std::uint64_t hot;  // 0 or 1
+  std::uint64_t unused;
+};
+
 // Section 6: one control block per channel and side. The peer writes `inbox` only.
 struct ControlInbox {
   GrantWord grant;
   RepeatWord repeat;
-  std::uint64_t reserved[4];
+  HotWord hot;
+  std::uint64_t hint;  // in the outbox: 1, what a hint is written from
+  std::uint64_t reserved;
   EnlargeAck ack;
 };
 static_assert(sizeof(ControlInbox) == 128 && offsetof(ControlInbox, ack) == 64);
+static_assert(sizeof(HotWord) == sizeof(GrantWord));
 
 struct ControlBlock {
   ControlInbox inbox;   // written by the peer
@@ -215,9 +224,10 @@ struct Hello {
   std::uint16_t slots;       // phase 0; with kHelloOtherJob 0
   std::uint16_t attempt;     // number of the active side's attempt; the passive side echoes it
   std::uint32_t geometry;    // geometry_hash() of all phases
+  std::uint8_t block;        // number of the control block in its memory; 0: no hints are wanted
 };
-inline constexpr std::size_t kHelloBytes = 52;  // sizeof rounds up to 56; the wire does not
-static_assert(offsetof(Hello, geometry) == 48 && offsetof(Hello, geometry) + 4 == kHelloBytes);
+inline constexpr std::size_t kHelloBytes = 53;  // sizeof rounds up to 56; the wire does not
+static_assert(offsetof(Hello, block) == 52 && offsetof(Hello, block) + 1 == kHelloBytes);
 static_assert(kHelloBytes <= 55, "verbs private data");
 
 enum class RejectReason : std::uint8_t {

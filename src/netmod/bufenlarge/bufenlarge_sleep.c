@@ -37,6 +37,8 @@ void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci)
     vci->sleep_after_us = knobs->sleep_auto && crowded ? AUTO_US : knobs->sleep_after_us;
     if (MPIDI_global.n_vcis > 1 || MPIR_Process.local_size > 1)
         vci->sleep_after_us = 0;
+    if (vci->sleep_after_us > 0 && !bufenlarge_context_enable_sleep(vci->context))
+        vci->sleep_after_us = 0;
 }
 
 void MPIDI_BUFENLARGE_spin_or_sleep(MPIDI_BUFENLARGE_vci_t * vci)

@@ -248,7 +248,7 @@ TEST_CASE("in a larger ring a mixed side takes slots by check and by notificatio
 
 TEST_CASE("mixed arrival works in both directions and all phases, beside any other", "[channel][pair][mixed][E12]") {
   for (const Arrival other : {Arrival::kMixed, Arrival::kNotified, Arrival::kChecked}) {
-    ContextPair pair(settings(phases({{128, 4}, {1024, 4}, {4096, 4}})));
+    ContextPair pair(hot_settings(phases({{128, 4}, {1024, 4}, {4096, 4}}), 1));
     pair.side[0].port.arrives = Arrival::kMixed;
     pair.side[1].port.arrives = other;
     pair.open();

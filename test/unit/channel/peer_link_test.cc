@@ -132,6 +132,26 @@ TEST_CASE("a word is tried again when there is no room, and not when the link is
   CHECK(fixture.link.lost());
 }
 
+TEST_CASE("a hint goes to the byte of the peer's block, where the peer wants hints", "[link][words][S1]") {
+  PartFixture without;
+  without.open();
+  CHECK_FALSE(without.link.peer_takes_hints());
+  PartFixture fixture;
+  fixture.peer.hinted = true;
+  fixture.open();
+  REQUIRE(fixture.link.peer_takes_hints());
+  CHECK(fixture.link.post_hint());
+  CHECK(fixture.port.writes.back().use == WriteUse::kHint);
+  CHECK(fixture.port.writes.back().bytes.size() == 1);
+  CHECK(fixture.peer.take_hint());
+  CHECK_FALSE(fixture.peer.take_hint());
+  fixture.answer(WriteResult::kAgain);
+  CHECK_FALSE(fixture.link.post_hint());
+  fixture.answer(WriteResult::kPosted);  // a device that sends nothing inline reads the byte later
+  CHECK(fixture.link.post_hint());
+  fixture.poll();
+}
+
 TEST_CASE("only an acknowledgement may be read by the device after the call", "[link][words]") {
   PartFixture fixture;
   fixture.open();

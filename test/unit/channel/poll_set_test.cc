@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <vector>
+
 namespace bufenlarge::test {
 namespace {
 
@@ -52,6 +54,49 @@ TEST_CASE("the last entry moves into a gap, and its channel learns its place", "
   set.remove(0);
   set.remove(0);
   CHECK(set.size() == 0);
+}
+
+// Which members are hot, by their order in `members`.
+std::vector<bool> hot(const PollSet<Member>& set, const std::vector<Member>& members) {
+  std::vector<bool> is;
+  for (const Member& member : members) {
+    CHECK(set[member.index].channel == &member);
+    is.push_back(member.index < set.hot());
+  }
+  return is;
+}
+
+TEST_CASE("hot entries come first, in any order of heating and cooling", "[poll_set][S1]") {
+  PollSet<Member> set;
+  std::vector<Member> members(5);
+  for (Member& member : members) member.index = set.add(&member);
+  CHECK(set.hot() == 0);
+  set.heat(members[3].index);
+  set.heat(members[1].index);
+  set.heat(members[4].index);
+  CHECK(hot(set, members) == std::vector<bool>{false, true, false, true, true});
+  set.cool(members[3].index);
+  CHECK(hot(set, members) == std::vector<bool>{false, true, false, false, true});
+  set.heat(members[0].index);
+  CHECK(hot(set, members) == std::vector<bool>{true, true, false, false, true});
+}
+
+TEST_CASE("an entry that is removed takes its heat with it", "[poll_set][S1]") {
+  PollSet<Member> set;
+  std::vector<Member> members(4);
+  for (Member& member : members) member.index = set.add(&member);
+  for (const std::size_t i : {0u, 1u, 2u}) set.heat(members[i].index);
+  set.remove(members[0].index);
+  CHECK(set.hot() == 2);
+  CHECK(members[1].index < 2);
+  CHECK(members[2].index < 2);
+  CHECK(members[3].index == 2);
+  CHECK(set[2].channel == &members[3]);
+  set.remove(members[3].index);  // the last, which is cold
+  CHECK(set.hot() == 2);
+  set.remove(members[2].index);
+  CHECK(set.hot() == 1);
+  CHECK(set[0].channel == &members[1]);
 }
 
 }  // namespace
