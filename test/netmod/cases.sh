@@ -99,6 +99,7 @@ quick_cases() {
     program_case threads one-slot 2
     program_case yields default 2
     program_case sleeps default 2
+    program_case late default 3 seconds=12
     program_case onesided one-slot 3
     for setting in slots100 off one-slot threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
@@ -201,6 +202,8 @@ device_cases() {
         device_case "$name" polled 4
     done
     device_case p2p_random one-slot 4
+    # Longer than the 10 s after which iWARP gives up an attempt.
+    for setting in default notified; do program_case late "$setting" 3 seconds=12; done
     locked_cases
     device_rendezvous_cases
     echo "growth/default/4|growth|4|growth|default 0:3|120"

@@ -8,10 +8,25 @@ namespace bufenlarge::sim {
 
 namespace {
 
-// A world that needs more is taken for one that never drains. Both are many times what any seed of a
-// correct library has needed.
+// A world that needs more is taken for one that never drains. Both are many times what a seed of a correct library
+// needs for anything but its data. Slots of few bytes in rings of few slots make data take many steps: each slot waits
+// for its turn, and for the grant of one before it. So the bound grows by kStepsPerSlot for each slot that the data
+// would fill in a ring of the first phase, if all of it went through rings.
 constexpr std::uint64_t kStepsMax = 1'000'000;
+constexpr std::uint64_t kStepsPerSlot = 200;
 constexpr std::uint64_t kVirtualUsMax = 600'000'000;
+
+std::uint64_t steps_max(const SimConfig& config) {
+  const std::uint64_t capacity = config.channel.phases.at(0).capacity();
+  std::uint64_t slots = 0;
+  const auto add = [&](std::uint64_t bytes) { slots += bytes / capacity + 1; };
+  for (const SimMessagePlan& message : config.plan)
+    for (const auto& chunk : message.chunks) std::ranges::for_each(chunk, add);
+  for (const SimReadPlan& read : config.reads)
+    for (const auto& part : read.parts) std::ranges::for_each(part.segments, add);
+  for (const SimWritePlan& write : config.writes) add(write.bytes), add(write.after_bytes);
+  return kStepsMax + kStepsPerSlot * slots;
+}
 
 constexpr std::uint64_t kLeapUsMin = 32;
 constexpr std::uint64_t kLeapUsMax = 131'072;
@@ -41,6 +56,7 @@ void set_up(SimFabric& fabric, const SimConfig& config) {
 
 SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
     : config_(config),
+      steps_max_(steps_max(config)),
       fabric_(config.seed, config.start_us, config.faults, output),
       shared_{fabric_,
               config_,
@@ -216,10 +232,10 @@ bool SimWorld::drained() const {
 }
 
 void SimWorld::drain() {
-  const std::uint64_t early = config_.close_early ? config_.plan.size() * 20 : kStepsMax;
+  const std::uint64_t early = config_.close_early ? config_.plan.size() * 20 : steps_max_;
   while (ok() && !drained()) {
     if (fabric_.totals.steps >= early && config_.close_early) return;
-    if (fabric_.totals.steps >= kStepsMax || fabric_.clock.since_start_us() >= kVirtualUsMax)
+    if (fabric_.totals.steps >= steps_max_ || fabric_.clock.since_start_us() >= kVirtualUsMax)
       return fabric_.violate("does not drain:\n" + dump());
     step();
   }
@@ -246,7 +262,7 @@ void SimWorld::settle() {
   leaps_ = !config_.in_turn;
   for (std::uint32_t round = 0; ok() && round < 64 * config_.peers; ++round) step();
   while (ok() && (!quiet() || (config_.until_closed && !all_closed()))) {
-    if (fabric_.totals.steps >= 2 * kStepsMax) return fabric_.violate("does not come to rest:\n" + dump());
+    if (fabric_.totals.steps >= 2 * steps_max_) return fabric_.violate("does not come to rest:\n" + dump());
     step();
   }
 }

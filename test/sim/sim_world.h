@@ -72,6 +72,7 @@ class SimWorld {
   [[nodiscard]] bool lost(std::uint32_t rank) const;
 
   const SimConfig config_;
+  const std::uint64_t steps_max_;  // see steps_max()
   SimFabric fabric_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
   SimPeer::World shared_;
