@@ -33,6 +33,7 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "bufenlarge_exchange.h"
 #include <pthread.h>
 #include <signal.h>
 
@@ -212,6 +213,8 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
             MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));
         }
         MPIDI_BUFENLARGE_spawn_finalize();
+        const int error = MPIDI_BUFENLARGE_addresses_free();
+        mpi_errno = mpi_errno != MPI_SUCCESS ? mpi_errno : error;
     }
     bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
     memset(&MPIDI_BUFENLARGE_global, 0, sizeof(MPIDI_BUFENLARGE_global));

@@ -110,6 +110,7 @@ typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[MPIDI_CH4_MAX_VCIS];
     bufenlarge_options_t *options;      /* the library's knobs */
     uint64_t job_key;
+    void *addresses;            /* of all processes and VCIs, in the node's shared memory; the contexts refer to it */
     bool has_world;             /* MPI_COMM_WORLD exists */
     MPIDI_BUFENLARGE_knobs_t knobs;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes at once */
