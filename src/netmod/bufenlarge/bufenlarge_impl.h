@@ -101,6 +101,7 @@ typedef struct {
 typedef struct {
     bool summary;
     const char *summary_file;   /* "": none; MPICH's variable owns the text */
+    unsigned summary_processes; /* a job of so many at most has their channels in its summary */
     unsigned yield_after;
     bool sleep_auto;
     unsigned sleep_after_us;    /* 0: never */
@@ -298,8 +299,10 @@ bool MPIDI_BUFENLARGE_disconnect_done(const MPIDI_BUFENLARGE_vci_t * vci, const 
 /* bufenlarge_collect.c */
 void MPIDI_BUFENLARGE_report_take(void);
 void MPIDI_BUFENLARGE_report_send(void);
-void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, const void *data, size_t bytes);
-int MPIDI_BUFENLARGE_report_missing(void);
+bool MPIDI_BUFENLARGE_report_is_awaited(uint32_t rank);
+void MPIDI_BUFENLARGE_report_arrived(uint32_t child, const void *data, size_t bytes);
+bool MPIDI_BUFENLARGE_report_missing(void);
+unsigned MPIDI_BUFENLARGE_report_height(void);
 void MPIDI_BUFENLARGE_report_print(void);
 
 #endif /* BUFENLARGE_IMPL_H_INCLUDED */
