@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * memory.c: private memory of an MPI process, read from /proc/self/smaps_rollup: before MPI_Init,
- * right after it, and after one exchange of 8 bytes with every other rank. Rank 0 prints the
- * largest and the median over the ranks as lines `bench,ranks,value,unit`.
+ * right after it, and after one exchange of 8 bytes with every other rank, which the argument `init`
+ * leaves out. Rank 0 prints the largest and the median over the ranks as lines `bench,ranks,value,unit`.
  *
  * Counted are Private_Dirty and Private_Hugetlb (huge pages are not in Private_Dirty): what each
  * process costs the machine. Pages of libraries that processes share, and the kernel's socket
@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOMENT_BEFORE, MOMENT_INIT, MOMENT_TOUCH, MOMENTS };
 
@@ -76,8 +77,7 @@ static int compare_longs(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Point to point and yielding, for the same reason as above. All peers are connected by now, so
- * this changes nothing that was measured. */
+/* Point to point and yielding, for the same reason as above. All is measured by now. */
 static void gather(const long mine[MOMENTS], int rank, int ranks, long (*all)[MOMENTS])
 {
     MPI_Request request;
@@ -95,9 +95,9 @@ static void gather(const long mine[MOMENTS], int rank, int ranks, long (*all)[MO
     }
 }
 
-static void print(int ranks, long (*all)[MOMENTS], long *column)
+static void print(int ranks, long (*all)[MOMENTS], long *column, int moments)
 {
-    for (int moment = 0; moment < MOMENTS; moment++) {
+    for (int moment = 0; moment < moments; moment++) {
         for (int rank = 0; rank < ranks; rank++)
             column[rank] = all[rank][moment];
         qsort(column, (size_t) ranks, sizeof(long), compare_longs);
@@ -109,6 +109,7 @@ static void print(int ranks, long (*all)[MOMENTS], long *column)
 
 int main(int argc, char **argv)
 {
+    const int moments = argc > 1 && strcmp(argv[1], "init") == 0 ? MOMENT_TOUCH : MOMENTS;
     long mine[MOMENTS];
     int rank, ranks;
 
@@ -117,7 +118,8 @@ int main(int argc, char **argv)
     mine[MOMENT_INIT] = private_kib();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    touch_every_peer(rank, ranks);
+    if (moments == MOMENTS)
+        touch_every_peer(rank, ranks);
     mine[MOMENT_TOUCH] = private_kib();
 
     long (*all)[MOMENTS] = calloc((size_t) ranks, sizeof(*all));
@@ -126,7 +128,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 1);
     gather(mine, rank, ranks, all);
     if (rank == 0)
-        print(ranks, all, column);
+        print(ranks, all, column, moments);
     free(column);
     free(all);
     MPI_Finalize();

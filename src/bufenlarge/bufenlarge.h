@@ -186,10 +186,15 @@ BUFENLARGE_API void bufenlarge_context_agreement(const bufenlarge_context_t *con
                                                  size_t text_bytes);
 
 /* Gives the context the addresses of all processes of the job, in order of rank (`count` equals the
- * configured size), and copies them. To be called before the first bufenlarge_context_channel(). */
+ * configured size), and copies them. To be called, or the next, before bufenlarge_context_channel(). */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t *context,
-                                                                    const void *addresses,
-                                                                    size_t count);
+                                                                    const void *addresses, size_t count);
+
+/* The same without a copy: the address of rank r stays at `addresses` + r * `stride`, unchanged, until the
+ * context is closed. So the processes of a host, and the contexts of a process, can share one table. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_share_addresses(bufenlarge_context_t *context,
+                                                                      const void *addresses,
+                                                                      size_t stride, size_t count);
 
 /* ---- processes of other jobs ------------------------------------------------------------- */
 
@@ -228,8 +233,7 @@ BUFENLARGE_API int bufenlarge_context_enable_sleep(bufenlarge_context_t *context
  * progress. */
 BUFENLARGE_API int bufenlarge_context_sleep(bufenlarge_context_t *context, uint32_t microseconds);
 
-/* Returns how many processes of the job have their addresses on this host, this one included; 1 before
- * bufenlarge_context_set_addresses(). */
+/* Returns how many processes of the job have addresses on this host, this one too; 1 before they are known. */
 BUFENLARGE_API uint32_t bufenlarge_context_local_processes(const bufenlarge_context_t *context);
 
 /* Returns 1 when everything that send accepted, on all channels that have not failed, is written and

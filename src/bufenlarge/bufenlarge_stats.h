@@ -79,6 +79,10 @@ extern "C" {
 BUFENLARGE_API void bufenlarge_context_peer_memory(const bufenlarge_context_t *context,
                                                    bufenlarge_peer_memory_t *memory_p);
 
+/* Returns how many peers there is a channel to. Writes their numbers, `max` of them at most; all of them, in
+ * ascending order, where they fit. */
+BUFENLARGE_API size_t bufenlarge_context_channels(const bufenlarge_context_t *context, uint32_t *peers, size_t max);
+
 /* Returns 1; or 0, with *stats_p untouched, while there is no channel to `peer`. */
 BUFENLARGE_API int bufenlarge_context_channel_stats(const bufenlarge_context_t *context, uint32_t peer,
                                                     bufenlarge_channel_stats_t *stats_p);

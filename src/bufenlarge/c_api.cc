@@ -71,14 +71,32 @@ void write_done_up(void* user, std::uint32_t peer, void* cookie, Status status) 
 }
 
 // How many of the addresses are of processes on this machine, the own one too: those with the own address.
-std::uint32_t count_local(const sockaddr_in& own, std::span<const std::byte> addresses) {
-  std::uint32_t count = 0;
-  for (; !addresses.empty(); addresses = addresses.subspan(BUFENLARGE_ADDRESS_BYTES)) {
+std::uint32_t count_local(const sockaddr_in& own, const std::byte* first, std::size_t stride, std::size_t count) {
+  std::uint32_t local = 0;
+  for (std::size_t rank = 0; rank < count; ++rank) {
     sockaddr_in other;
-    std::memcpy(&other, addresses.data(), sizeof other);
-    if (other.sin_addr.s_addr == own.sin_addr.s_addr) ++count;
+    std::memcpy(&other, first + rank * stride, sizeof other);
+    if (other.sin_addr.s_addr == own.sin_addr.s_addr) ++local;
   }
-  return count;
+  return local;
+}
+
+// Gives the context its addresses, copied or not.
+template <class Give>
+bufenlarge_status_t give_addresses(bufenlarge_context_t* context, const void* addresses, std::size_t stride,
+                                   std::size_t count, Give give) {
+  if (count != context->upper.size || stride < BUFENLARGE_ADDRESS_BYTES) return BUFENLARGE_ERR_ARGUMENT;
+  try {
+    const auto* first = static_cast<const std::byte*>(addresses);
+    give(first);
+    context->local_processes = count_local(context->port.address(), first, stride, count);
+    const std::uint32_t near = context->local_processes * std::max(1u, context->upper.contexts);
+    context->context.set_window_bytes_max(
+        context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
+    return BUFENLARGE_OK;
+  } catch (const std::exception&) {
+    return BUFENLARGE_ERR_MEMORY;
+  }
 }
 
 // What check_hello() compares, and what has to be equal before a Hello can be sent.
@@ -243,18 +261,15 @@ void bufenlarge_context_address(const bufenlarge_context_t* context, void* addre
 
 bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* context, const void* addresses,
                                                      size_t count) {
-  if (count != context->upper.size) return BUFENLARGE_ERR_ARGUMENT;
-  try {
-    const std::span all(static_cast<const std::byte*>(addresses), count * BUFENLARGE_ADDRESS_BYTES);
-    context->local_processes = count_local(context->port.address(), all);
-    const std::uint32_t near = context->local_processes * std::max(1u, context->upper.contexts);
-    context->context.set_addresses(all);
-    context->context.set_window_bytes_max(
-        context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
-    return BUFENLARGE_OK;
-  } catch (const std::exception&) {
-    return BUFENLARGE_ERR_MEMORY;
-  }
+  return give_addresses(context, addresses, BUFENLARGE_ADDRESS_BYTES, count, [=](const std::byte* first) {
+    context->context.set_addresses({first, count * BUFENLARGE_ADDRESS_BYTES});
+  });
+}
+
+bufenlarge_status_t bufenlarge_context_share_addresses(bufenlarge_context_t* context, const void* addresses,
+                                                       size_t stride, size_t count) {
+  return give_addresses(context, addresses, stride, count,
+                        [=](const std::byte* first) { context->context.share_addresses(first, stride); });
 }
 
 bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, const void* name, uint32_t* peer_p) {

@@ -45,6 +45,7 @@ bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, 
   if (peer >= context.peers().size()) return BUFENLARGE_ERR_ARGUMENT;
   bufenlarge::ProcessName own{};
   if (peer < context.peers().own_size()) {
+    if (context.peers().address(peer) == nullptr) return BUFENLARGE_ERR_ARGUMENT;
     std::memcpy(own.address, context.peers().address(peer), sizeof own.address);
     own.job_key = context.core().expected.job_key;
     own.rank = peer;
@@ -57,6 +58,14 @@ bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, 
   }
   std::memcpy(name, &own, sizeof own);
   return BUFENLARGE_OK;
+}
+
+size_t bufenlarge_context_channels(const bufenlarge_context_t* context, uint32_t* peers, size_t max) {
+  const auto& channels = context->context.peers().channels();
+  const size_t count = std::min(max, channels.size());
+  auto at = channels.begin();
+  for (size_t i = 0; i < count; ++i, ++at) peers[i] = at->first;
+  return channels.size();
 }
 
 int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32_t peer,
@@ -96,9 +105,7 @@ void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenla
 void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_context_stats_t* stats_p) {
   const bufenlarge::RegistrationCounters& registered = context->port.registrations();
   *stats_p = {};
-  for (uint32_t peer = 0; peer < context->context.peers().size(); ++peer) {
-    const auto* channel = context->context.find(peer);
-    if (channel == nullptr) continue;
+  for (const auto& [peer, channel] : context->context.peers().channels()) {
     stats_p->channels += channel->connected();
     stats_p->channels_failed += channel->failed();
   }

@@ -96,6 +96,37 @@ case_growth() {
         --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 "$growth_program"
 }
 
+# ---- totals of the summary ----------------------------------------------------------------------
+
+# Reads a summary; prints where totals, distributions and the reports of $told processes do not agree.
+totals_program='
+    .totals as $totals | .distributions as $of | [.reports[].channels[]] as $channels |
+    (if $totals.reports == $ranks then empty else "totals of \($totals.reports) processes, expected \($ranks)" end),
+    (if [.reports[].rank] == [range($told)] then empty else "reports of \([.reports[].rank]), expected \($told)" end),
+    ({channels: "process_channels", messages: "process_messages", ring_bytes_max: "process_ring_bytes"} | to_entries[] |
+        if $of[.value].count == $ranks and $of[.value].sum == $totals[.key] then empty
+        else "\(.value): \($of[.value].count) processes with \($of[.value].sum), totals say \($totals[.key])" end),
+    ({messages: "direction_messages", bytes: "direction_bytes"} | to_entries[] |
+        if $of[.value].sum == $totals[.key] then empty
+        else "\(.value): \($of[.value].sum), totals say \($totals[.key])" end),
+    ($of | to_entries[] | .key as $name | .value |
+        if ([.histogram[][1]] | add // 0) == .count and .least <= .percent_10 and .percent_10 <= .percent_50 and
+            .percent_50 <= .percent_90 and .percent_90 <= .percent_99 and .percent_99 <= .most then empty
+        else "\($name) contradicts itself: \(.)" end),
+    (if ($totals.directions_in_phase | add) == 2 * $totals.channels then empty
+     else "directions in phases \($totals.directions_in_phase), \($totals.channels) channels" end),
+    (if $told == 0 or ([$channels[].send.bytes] | add // 0) == $totals.bytes then empty
+     else "channels sent \([$channels[].send.bytes] | add) bytes, totals say \($totals.bytes)" end)'
+
+# case_totals: ARGUMENTS is "SETTING REPORTS", the latter how many processes have a report of their own.
+case_totals() {
+    local setting told
+    read -r setting told <<<"$4"
+    judge_summary "$work/log/totals-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals | "\(.reports) processes, \(.channels) channels, \(.messages) messages"' \
+        --argjson ranks "$2" --argjson told "$told" "$totals_program"
+}
+
 # ---- rendezvous ---------------------------------------------------------------------------------
 
 # A rendezvous message takes next to no part of a ring. $bytes is all the job sent of any size.

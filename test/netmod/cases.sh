@@ -39,6 +39,7 @@ setting_environment() {
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
         three-notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
+        sums) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SUMMARY_PROCESSES=4" ;;
         vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
@@ -236,6 +237,10 @@ growth_cases() {
     echo "growth/three/8|growth|8|growth|three 0:7|120"
     echo "growth/threshold/4|growth|4|growth|threshold 0:3|120"
     echo "growth/off/4|growth|4|growth|off none|120"
+    echo "totals/default/6|totals|6|growth|default 6|120"
+    echo "totals/shm/3|totals|3|growth|shm 3|120"
+    echo "totals/sums/4|totals|4|growth|sums 4|120"
+    echo "totals/sums/13|totals|13|growth|sums 0|240"
 }
 
 # Wrong values of knobs.
@@ -312,7 +317,7 @@ netmod_cases() {
     while IFS= read -r knob; do
         # A name without what separates names.
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"
-    done < <(bad_knobs)
+    done < <(bad_knobs && echo SUMMARY_PROCESSES=1025)
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     unequal_cases
     malformed_cases

@@ -8,6 +8,7 @@
 // costs nobody anything, a message does.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,6 +36,7 @@ class Context {
   [[nodiscard]] PeerTable<Port>& peers() { return peers_; }
   [[nodiscard]] const PeerTable<Port>& peers() const { return peers_; }
   void set_addresses(std::span<const std::byte> addresses) { peers_.set_addresses(addresses); }
+  void share_addresses(const std::byte* first, std::size_t stride) { peers_.share_addresses(first, stride); }
   [[nodiscard]] Channel* channel(std::uint32_t peer) { return peers_.channel(peer); }
   [[nodiscard]] const Channel* find(std::uint32_t peer) const { return peers_.find(peer); }
   [[nodiscard]] Loopback<Port>& loopback() { return loopback_; }

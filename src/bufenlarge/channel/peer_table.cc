@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "channel/peer_table.h"
 
+#include <utility>
+
 namespace bufenlarge {
 
 template <class PortT>
 typename PeerTable<PortT>::Channel* PeerTable<PortT>::channel(std::uint32_t peer) {
-  if (peer >= channels_.size() || peer == core_.rank || addresses_.empty()) return nullptr;
-  auto& channel = channels_[peer];
-  if (!channel)
-    channel = peer < own_size_ ? std::make_unique<Channel>(core_, peer, address(peer))
+  if (peer >= size() || peer == core_.rank || first_address_ == nullptr) return nullptr;
+  if (const auto known = channels_.find(peer); known != channels_.end()) return known->second.get();
+  auto made = peer < own_size_ ? std::make_unique<Channel>(core_, peer, address(peer))
                                : std::make_unique<Channel>(core_, peer, other_job(peer));
-  return channel.get();
+  return channels_.emplace(peer, std::move(made)).first->second.get();
 }
 
 template <class PortT>
 std::uint32_t PeerTable<PortT>::number_of(std::uint32_t job_id, std::uint32_t rank) {
-  const std::size_t place = other_jobs_.place(job_id, rank);
-  if (own_size_ + place >= channels_.size()) channels_.resize(own_size_ + place + 1);
-  return static_cast<std::uint32_t>(own_size_ + place);
+  return static_cast<std::uint32_t>(own_size_ + other_jobs_.place(job_id, rank));
 }
 
 template <class PortT>

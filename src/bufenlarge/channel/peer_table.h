@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // All peers of one context by number: first the processes of the own job, by rank, then those of other jobs, in the
-// order in which they became known. The table owns their channels, which it makes on first use, and their addresses.
+// order in which they became known. The table owns their channels, which it makes on first use; a peer without one has
+// no entry. It copies the addresses of the own job, or reads them where the upper layer keeps them.
 //
 // Who may call it: Context.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,17 +27,28 @@ class PeerTable {
   using Core = bufenlarge::Core<PortT>;
 
   // `size`: processes of the own job.
-  PeerTable(Core& core, std::uint32_t size) : core_(core), channels_(size), own_size_(size) {}
+  PeerTable(Core& core, std::uint32_t size) : core_(core), own_size_(size) {}
 
   // Addresses of equal length, in order of rank; copied.
-  void set_addresses(std::span<const std::byte> addresses) { addresses_.assign(addresses.begin(), addresses.end()); }
+  void set_addresses(std::span<const std::byte> addresses) {
+    copied_.assign(addresses.begin(), addresses.end());
+    share_addresses(copied_.data(), copied_.size() / own_size_);
+  }
+  // The same, not copied: that of rank r is `stride` * r bytes behind `first`, as long as there is the table.
+  void share_addresses(const std::byte* first, std::size_t stride) {
+    first_address_ = first;
+    address_stride_ = stride;
+  }
 
   // Returns nullptr for the own rank, for numbers out of range, and before set_addresses().
   [[nodiscard]] Channel* channel(std::uint32_t peer);
   // Returns nullptr where no channel was made.
   [[nodiscard]] const Channel* find(std::uint32_t peer) const {
-    return peer < channels_.size() ? channels_[peer].get() : nullptr;
+    const auto known = channels_.find(peer);
+    return known != channels_.end() ? known->second.get() : nullptr;
   }
+  // All channels, in order of their peers.
+  [[nodiscard]] const std::map<std::uint32_t, std::unique_ptr<Channel>>& channels() const { return channels_; }
 
   // Returns the number of the process of this name; nothing when there can be no such process.
   [[nodiscard]] std::optional<std::uint32_t> add(std::uint64_t job_key, std::uint32_t rank,
@@ -44,10 +57,10 @@ class PeerTable {
   [[nodiscard]] Channel* caller(const Hello& hello);
 
   [[nodiscard]] std::uint32_t own_size() const { return own_size_; }
-  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(channels_.size()); }
-  // Of a peer of the own job, after set_addresses().
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(own_size_ + other_jobs_.size()); }
+  // Of a peer of the own job; nullptr before the addresses are known.
   [[nodiscard]] const void* address(std::uint32_t peer) const {
-    return addresses_.data() + peer * (addresses_.size() / own_size_);
+    return first_address_ != nullptr ? first_address_ + peer * address_stride_ : nullptr;
   }
   // Of the others.
   [[nodiscard]] const OtherJobPeer& other_job(std::uint32_t peer) const { return other_jobs_[peer - own_size_]; }
@@ -57,8 +70,10 @@ class PeerTable {
 
   Core& core_;
   OtherJobPeers other_jobs_;
-  std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<std::byte> addresses_;
+  std::map<std::uint32_t, std::unique_ptr<Channel>> channels_;  // not asked on the path of a message
+  std::vector<std::byte> copied_;
+  const std::byte* first_address_ = nullptr;
+  std::size_t address_stride_ = 0;
   const std::uint32_t own_size_;
 };
 

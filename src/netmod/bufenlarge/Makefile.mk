@@ -18,6 +18,8 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_impl.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_totals.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_tree.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_wire.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
@@ -42,6 +44,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_send.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_report.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_batch.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_flush.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_get.c \

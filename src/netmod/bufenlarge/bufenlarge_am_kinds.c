@@ -8,7 +8,7 @@
 #include "bufenlarge_am_kinds.h"
 #include "bufenlarge_rma_impl.h"
 
-/* More than the report of a process with a million channels. */
+/* More than the reports of 1,024 processes, each with a channel to each. */
 #define REPORT_BYTES_MAX ((uint64_t) 1 << 30)
 
 /* More than MPICH puts into a message between processes that connect. */
@@ -53,7 +53,7 @@ static const char *check_rendezvous(uint32_t peer, const MPIDI_BUFENLARGE_wire_t
 
 static const char *check_report(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
 {
-    return MPIR_Process.rank != 0 ? "it sent a report to a process that collects none" : NULL;
+    return MPIDI_BUFENLARGE_report_is_awaited(peer) ? NULL : "it sent a report to a process that awaits none of it";
 }
 
 static const char *check_disconnect(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)

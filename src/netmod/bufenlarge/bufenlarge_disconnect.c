@@ -35,7 +35,7 @@ static uint32_t count_missing(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     uint32_t count = 0;
     for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
-        const MPIDI_BUFENLARGE_peer_t *peer = vci->peers[number];
+        const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
         count += is_connected(vci, peer) && !peer->disconnect_replied;
     }
     return count;
@@ -46,7 +46,7 @@ bool MPIDI_BUFENLARGE_disconnect_send(MPIDI_BUFENLARGE_vci_t * vci)
 {
     bool any = false;
     for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
-        MPIDI_BUFENLARGE_peer_t *peer = vci->peers[number];
+        MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
         if (is_connected(vci, peer))
             any |= MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_DISCONNECT, REQUEST, NULL, 0);
     }

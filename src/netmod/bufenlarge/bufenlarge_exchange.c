@@ -7,7 +7,10 @@
  *   init_world   each process gets the key, opens its contexts and puts its entry: a digest of what has to be equal in
  *                all processes, and its addresses
  *                barrier
- *                each node gets all entries into its shared memory, and each process reads them there
+ *                each node gets all addresses into its shared memory, where the contexts of its processes read them
+ *
+ * Each process gets a share of the entries, compares their digests and tells the other processes of its node what it
+ * has found.
  *
  * An entry without a digest says that the process cannot start. All processes see the same entries. So when one is not
  * as that of rank 0, all know it, meet in one more barrier, and end MPI_Init with an error that names both values.
@@ -16,77 +19,17 @@
 #include "bufenlarge_exchange.h"
 #include "mpidu_init_shm.h"
 
-/* The addresses of all VCIs follow. */
+/* The addresses of all processes, in the shared memory of a node, and this process's share of the digests. */
 typedef struct {
-    uint64_t digest;            /* of what has to be equal; 0: the process cannot start */
-} entry_t;
-
-/* The entries of all processes, in the shared memory of a node. */
-typedef struct {
-    unsigned char *entries;
+    unsigned char *addresses;
     size_t stride;
+    MPIDI_BUFENLARGE_share_t share;
 } table_t;
 
+/* An entry is its digest, and the addresses of all VCIs. */
 static size_t entry_bytes(int vcis)
 {
-    return sizeof(entry_t) + (size_t) vcis * BUFENLARGE_ADDRESS_BYTES;
-}
-
-static unsigned char *entry_of(const table_t * table, int rank)
-{
-    return table->entries + (size_t) rank * table->stride;
-}
-
-static uint64_t digest_of(const unsigned char *entry)
-{
-    entry_t begin;
-    memcpy(&begin, entry, sizeof(begin));
-    return begin.digest;
-}
-
-/* -- unequal processes -- */
-
-/* Counts the processes that cannot start, or where there are none those that differ from rank 0; *odd_p is the first
- * of them. */
-static int count_odd(const table_t * table, int *odd_p)
-{
-    const uint64_t own = digest_of(entry_of(table, 0));
-    int failed = 0, unequal = 0, first_failed = 0, first_unequal = 0;
-    for (int rank = MPIR_Process.size - 1; rank >= 0; rank--) {
-        const uint64_t digest = digest_of(entry_of(table, rank));
-        if (digest == 0) {
-            failed++;
-            first_failed = rank;
-        } else if (digest != own) {
-            unequal++;
-            first_unequal = rank;
-        }
-    }
-    *odd_p = failed ? first_failed : first_unequal;
-    return failed ? failed : unequal;
-}
-
-/* Ends MPI_Init of all processes: each knows now that `odd` is not as it should be. */
-static int refuse(const table_t * table, int odd, int count)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const int other = odd == 0 ? 1 : 0;
-    MPIDI_BUFENLARGE_starter_t of_odd, of_other;
-    if (MPIR_Process.rank == odd || MPIR_Process.rank == other)
-        mpi_errno = MPIDI_BUFENLARGE_starter_put();
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_pmi_barrier();
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_BUFENLARGE_starter_get(&of_odd, odd, digest_of(entry_of(table, odd)) == 0);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_BUFENLARGE_starter_get(&of_other, other, digest_of(entry_of(table, other)) == 0);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_BUFENLARGE_disagreement(&of_odd, &of_other, count);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return sizeof(uint64_t) + (size_t) vcis * BUFENLARGE_ADDRESS_BYTES;
 }
 
 /* -- entries -- */
@@ -94,34 +37,39 @@ static int refuse(const table_t * table, int odd, int count)
 static void make_entry(unsigned char *entry, int start_errno)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
-    entry_t begin;
+    uint64_t digest;
     memset(entry, 0, entry_bytes(MPIDI_global.n_vcis));
     if (start_errno != MPI_SUCCESS)
         return;
     MPIDI_BUFENLARGE_agreement(text, sizeof(text));
-    begin.digest = MPIDI_BUFENLARGE_digest(text);
-    memcpy(entry, &begin, sizeof(begin));
+    digest = MPIDI_BUFENLARGE_digest(text);
+    memcpy(entry, &digest, sizeof(digest));
     for (int i = 0; i < MPIDI_global.n_vcis; i++)
         bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context,
-                                   entry + sizeof(begin) + (size_t) i * BUFENLARGE_ADDRESS_BYTES);
+                                   entry + sizeof(digest) + (size_t) i * BUFENLARGE_ADDRESS_BYTES);
 }
 
-/* Gets this process's share of the entries: the processes of a node divide them. An entry of another length is that of
- * an unequal process; of it only the digest is read. */
-static int get_entries(const table_t * table, uint64_t own_digest)
+/* Keeps what this process needs of an entry. */
+static void keep_entry(const table_t * table, int rank, const unsigned char *entry)
+{
+    memcpy(&table->share.digests[rank - table->share.begin], entry, sizeof(uint64_t));
+    memcpy(table->addresses + (size_t) rank * table->stride, entry + sizeof(uint64_t),
+           (size_t) MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES);
+}
+
+/* Gets this process's share of the entries. An entry of another length is that of an unequal process; of it only the
+ * digest counts. `entry` has room for one. */
+static int get_entries(const table_t * table, unsigned char *entry)
 {
     int mpi_errno = MPI_SUCCESS;
     const size_t bytes = entry_bytes(MPIDI_global.n_vcis);
-    const int local_size = MPIR_Process.local_size;
-    const int share = (MPIR_Process.size + local_size - 1) / local_size;
-    const int begin = MPIR_Process.local_rank * share;
-    const int end = MPL_MIN(begin + share, MPIR_Process.size);
-    for (int rank = begin; rank < end; rank++) {
+    for (int rank = table->share.begin; rank < table->share.end; rank++) {
         size_t got = 0;
-        mpi_errno = MPIDI_BUFENLARGE_pmi_get("entry", rank, entry_of(table, rank), bytes, &got);
+        mpi_errno = MPIDI_BUFENLARGE_pmi_get("entry", rank, entry, bytes, &got);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIR_ERR_CHKANDJUMP(got < sizeof(entry_t) || (got < bytes && digest_of(entry_of(table, rank)) == own_digest),
-                            mpi_errno, MPI_ERR_INTERN, "**intern");
+        keep_entry(table, rank, entry);
+        const bool equal = table->share.digests[rank - table->share.begin] == table->share.own;
+        MPIR_ERR_CHKANDJUMP(got < sizeof(uint64_t) || (got < bytes && equal), mpi_errno, MPI_ERR_INTERN, "**intern");
     }
 
   fn_exit:
@@ -131,77 +79,88 @@ static int get_entries(const table_t * table, uint64_t own_digest)
 }
 
 /* The processes of a node share the table and may differ in their number of VCIs: it has room for the largest. */
-static int make_table(table_t * table)
+static int most_vcis(int *vcis_p)
 {
     int mpi_errno = MPI_SUCCESS, vcis = MPIDI_global.n_vcis;
-    if (MPIDI_CH4_MAX_VCIS > 1 && MPIR_Process.local_size > 1) {
-        mpi_errno = MPIDU_Init_shm_put(&vcis, sizeof(vcis));
+    *vcis_p = vcis;
+    if (MPIDI_CH4_MAX_VCIS == 1 || MPIR_Process.local_size == 1)
+        return MPI_SUCCESS;
+    mpi_errno = MPIDU_Init_shm_put(&vcis, sizeof(vcis));
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDU_Init_shm_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < MPIR_Process.local_size; i++) {
+        mpi_errno = MPIDU_Init_shm_get(i, sizeof(vcis), &vcis);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDU_Init_shm_barrier();
-        MPIR_ERR_CHECK(mpi_errno);
-        for (int i = 0; i < MPIR_Process.local_size; i++) {
-            int one = 0;
-            mpi_errno = MPIDU_Init_shm_get(i, sizeof(one), &one);
-            MPIR_ERR_CHECK(mpi_errno);
-            vcis = MPL_MAX(vcis, one);
-        }
-        mpi_errno = MPIDU_Init_shm_barrier();
-        MPIR_ERR_CHECK(mpi_errno);
+        *vcis_p = MPL_MAX(*vcis_p, vcis);
     }
-    table->stride = entry_bytes(vcis);
-    mpi_errno = MPIDU_Init_shm_alloc((size_t) MPIR_Process.size * table->stride, (void **) &table->entries);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Tells the other processes the own entry, and fills the table with theirs. */
-static int fill_table(const table_t * table, int start_errno)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const size_t bytes = entry_bytes(MPIDI_global.n_vcis);
-    unsigned char *own = MPL_malloc(bytes, MPL_MEM_ADDRESS);
-    MPIR_ERR_CHKANDJUMP(!own, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    make_entry(own, start_errno);
-    if (MPIR_Process.size == 1) {
-        memcpy(table->entries, own, bytes);
-        goto fn_exit;
-    }
-    mpi_errno = MPIDI_BUFENLARGE_pmi_put("entry", own, bytes);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_pmi_barrier();
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = get_entries(table, digest_of(own));
-    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_barrier();
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(own);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
 }
 
-/* Gives each VCI's context its addresses. */
-static int set_addresses(const table_t * table)
+/* The addresses stay until MPIDI_BUFENLARGE_addresses_free(). */
+static int make_table(table_t * table)
 {
-    const size_t size = (size_t) MPIR_Process.size;
-    bufenlarge_status_t status = BUFENLARGE_OK;
-    unsigned char *own = MPL_malloc(size * BUFENLARGE_ADDRESS_BYTES, MPL_MEM_ADDRESS);
-    if (own == NULL)
-        return MPIDI_BUFENLARGE_error(BUFENLARGE_ERR_MEMORY, "no memory for the addresses of the processes");
-    for (int vci = 0; vci < MPIDI_global.n_vcis && status == BUFENLARGE_OK; vci++) {
-        for (size_t rank = 0; rank < size; rank++)
-            memcpy(own + rank * BUFENLARGE_ADDRESS_BYTES,
-                   entry_of(table, (int) rank) + sizeof(entry_t) + (size_t) vci * BUFENLARGE_ADDRESS_BYTES,
-                   BUFENLARGE_ADDRESS_BYTES);
-        status = bufenlarge_context_set_addresses(MPIDI_BUFENLARGE_vci(vci)->context, own, size);
+    int mpi_errno = MPI_SUCCESS, vcis;
+    const int size = MPIR_Process.size, local_size = MPIR_Process.local_size;
+    const int share = (size + local_size - 1) / local_size;
+    mpi_errno = most_vcis(&vcis);
+    MPIR_ERR_CHECK(mpi_errno);
+    table->stride = (size_t) vcis * BUFENLARGE_ADDRESS_BYTES;
+    mpi_errno = MPIDU_Init_shm_alloc((size_t) size * table->stride, &MPIDI_BUFENLARGE_global.addresses);
+    MPIR_ERR_CHECK(mpi_errno);
+    table->addresses = MPIDI_BUFENLARGE_global.addresses;
+    table->share.begin = MPL_MIN(MPIR_Process.local_rank * share, size);
+    table->share.end = MPL_MIN(table->share.begin + share, size);
+    table->share.digests = MPL_calloc((size_t) share, sizeof(uint64_t), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!table->share.digests, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Tells the other processes the own entry, and fills this process's share of the table with theirs. */
+static int fill_table(table_t * table, int start_errno)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const size_t bytes = entry_bytes(MPIDI_global.n_vcis);
+    unsigned char *entry = MPL_malloc(bytes, MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    make_entry(entry, start_errno);
+    memcpy(&table->share.own, entry, sizeof(table->share.own));
+    if (MPIR_Process.size == 1) {
+        keep_entry(table, 0, entry);
+        goto fn_exit;
     }
-    MPL_free(own);
+    mpi_errno = MPIDI_BUFENLARGE_pmi_put("entry", entry, bytes);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_pmi_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = get_entries(table, entry);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(entry);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Each VCI's context reads its addresses in the table. */
+static int share_addresses(const table_t * table)
+{
+    bufenlarge_status_t status = BUFENLARGE_OK;
+    for (int vci = 0; vci < MPIDI_global.n_vcis && status == BUFENLARGE_OK; vci++)
+        status = bufenlarge_context_share_addresses(MPIDI_BUFENLARGE_vci(vci)->context,
+                                                    table->addresses + (size_t) vci * BUFENLARGE_ADDRESS_BYTES,
+                                                    table->stride, (size_t) MPIR_Process.size);
     return status == BUFENLARGE_OK ? MPI_SUCCESS :
         MPIDI_BUFENLARGE_error(status, "the addresses of the processes are not valid");
 }
@@ -211,26 +170,32 @@ static int set_addresses(const table_t * table)
 int MPIDI_BUFENLARGE_exchange(int start_errno)
 {
     int mpi_errno = MPI_SUCCESS, odd, count;
-    table_t table;
+    table_t table = {.addresses = NULL };
     mpi_errno = make_table(&table);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = fill_table(&table, start_errno);
     MPIR_ERR_CHECK(mpi_errno);
-    count = count_odd(&table, &odd);
+    mpi_errno = MPIDI_BUFENLARGE_count_odd(&table.share, &odd, &count);
+    MPIR_ERR_CHECK(mpi_errno);
     if (count > 0 && MPIR_Process.size > 1)
-        mpi_errno = refuse(&table, odd, count);
+        mpi_errno = MPIDI_BUFENLARGE_refuse(odd, count);
     else if (start_errno == MPI_SUCCESS)
-        mpi_errno = set_addresses(&table);
+        mpi_errno = share_addresses(&table);
     if (start_errno != MPI_SUCCESS && (MPIR_Process.rank != odd || count == MPIR_Process.size))
         mpi_errno = start_errno;
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDU_Init_shm_barrier();
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDU_Init_shm_free(table.entries);
-    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPL_free(table.share.digests);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* To be called when the contexts are closed. */
+int MPIDI_BUFENLARGE_addresses_free(void)
+{
+    void *addresses = MPIDI_BUFENLARGE_global.addresses;
+    MPIDI_BUFENLARGE_global.addresses = NULL;
+    return addresses ? MPIDU_Init_shm_free(addresses) : MPI_SUCCESS;
 }

@@ -5,13 +5,12 @@
 
 #include "bufenlarge_impl.h"
 
-/* One of two processes that the error about unequal processes names. */
+/* The share of the entries that a process gets. */
 typedef struct {
-    int rank;
-    bool failed;                /* it cannot start */
-    char host[64];
-    char text[BUFENLARGE_MESSAGE_BYTES];        /* what has to be equal; or why it cannot start */
-} MPIDI_BUFENLARGE_starter_t;
+    int begin, end;             /* their ranks */
+    uint64_t *digests;          /* theirs; 0: the process cannot start */
+    uint64_t own;
+} MPIDI_BUFENLARGE_share_t;
 
 /* bufenlarge_pmi.c */
 size_t MPIDI_BUFENLARGE_pmi_part_bytes(void);
@@ -23,12 +22,11 @@ int MPIDI_BUFENLARGE_job_key_get(void);
 /* bufenlarge_agreement.c */
 void MPIDI_BUFENLARGE_agreement(char *text, size_t bytes);
 uint64_t MPIDI_BUFENLARGE_digest(const char *text);
-int MPIDI_BUFENLARGE_starter_put(void);
-int MPIDI_BUFENLARGE_starter_get(MPIDI_BUFENLARGE_starter_t * starter, int rank, bool failed);
-int MPIDI_BUFENLARGE_disagreement(const MPIDI_BUFENLARGE_starter_t * odd, const MPIDI_BUFENLARGE_starter_t * other,
-                                  int count);
+int MPIDI_BUFENLARGE_count_odd(const MPIDI_BUFENLARGE_share_t * share, int *odd_p, int *count_p);
+int MPIDI_BUFENLARGE_refuse(int odd, int count);
 
 /* bufenlarge_exchange.c */
 int MPIDI_BUFENLARGE_exchange(int start_errno);
+int MPIDI_BUFENLARGE_addresses_free(void);
 
 #endif /* BUFENLARGE_EXCHANGE_H_INCLUDED */

@@ -27,17 +27,20 @@
  * process that the job had no use for. With the process manager's barrier MPI_Finalize opens none.
  *
  * With the summary on, each process makes its report after 1, because the reports themselves open and
- * enlarge channels, and sends it to rank 0 only after one more barrier. A second barrier shows rank 0
- * that all have sent theirs, and the barrier of 2 keeps all processes in place until rank 0 has them.
- * Rank 0 waits for late reports a limited time only, because a process may have failed to reach it.
+ * enlarge channels, and after one more barrier they come to rank 0 along a tree: each process waits for
+ * those of its children and sends them on with its own. The barrier of 2 keeps all processes in place until
+ * rank 0 has them. The wait is limited, because a process may be lost, and longer the higher a process is
+ * in the tree, so that its children give up before it does.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "bufenlarge_exchange.h"
 #include <pthread.h>
 #include <signal.h>
 
-/* How long rank 0 waits for reports that are on their way when all processes have sent theirs. */
+/* How long a process waits for the reports of its children, and how much longer for each step of the tree below it. */
 #define REPORTS_WAIT_SECONDS 10.0
+#define REPORTS_WAIT_STEP_SECONDS 2.0
 
 /* How long the barrier may last after a process of the own job was lost: all others leave it in that time once it has
  * ended. */
@@ -152,26 +155,24 @@ static int barrier_with_progress(void)
 
 static void await_reports(void)
 {
+    const double limit = REPORTS_WAIT_SECONDS + REPORTS_WAIT_STEP_SECONDS * MPIDI_BUFENLARGE_report_height();
     MPL_time_t begin;
     MPL_wtime(&begin);
-    while (MPIDI_BUFENLARGE_report_missing()
-           && MPIDI_BUFENLARGE_seconds_since(&begin) < REPORTS_WAIT_SECONDS)
+    while (MPIDI_BUFENLARGE_report_missing() && MPIDI_BUFENLARGE_seconds_since(&begin) < limit)
         make_progress();
 }
 
-/* When a report cannot be made or sent, rank 0 prints which one is missing; there is no other effect. */
+/* When a report cannot be made or sent, rank 0 prints that it is missing; there is no other effect. */
 static int summarize(void)
 {
     MPIDI_BUFENLARGE_report_take();
     int mpi_errno = barrier_with_progress();
+    await_reports();
     MPIDI_BUFENLARGE_report_send();
     drain();
-    int error = barrier_with_progress();
-    if (MPIR_Process.rank == 0) {
-        await_reports();
+    if (MPIR_Process.rank == 0)
         MPIDI_BUFENLARGE_report_print();
-    }
-    return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
+    return mpi_errno;
 }
 
 static int finish_messages(void)
@@ -212,6 +213,8 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
             MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));
         }
         MPIDI_BUFENLARGE_spawn_finalize();
+        const int error = MPIDI_BUFENLARGE_addresses_free();
+        mpi_errno = mpi_errno != MPI_SUCCESS ? mpi_errno : error;
     }
     bufenlarge_options_destroy(MPIDI_BUFENLARGE_global.options);
     memset(&MPIDI_BUFENLARGE_global, 0, sizeof(MPIDI_BUFENLARGE_global));

@@ -74,11 +74,15 @@ typedef struct MPIDI_BUFENLARGE_peer {
     bool disconnect_replied;    /* it has replied to the own disconnect request */
 } MPIDI_BUFENLARGE_peer_t;
 
+/* A VCI's table of peers is made of leaves with so many, each made with the first of its peers: a process that nothing
+ * was sent to or received from costs an eighth of a byte. */
+#define MPIDI_BUFENLARGE_LEAF_PEERS 64
+
 /* The state of one VCI of MPICH: it has a library context of its own, and the VCI's lock guards all of it. */
 typedef struct {
     bufenlarge_context_t *context;      /* NULL before init_world and after finalize */
-    MPIDI_BUFENLARGE_peer_t **peers;    /* by number; NULL where nothing was sent or received yet */
-    uint32_t peer_count;        /* entries of `peers`; 0 before the first peer */
+    MPIDI_BUFENLARGE_peer_t ***leaves;  /* by number; NULL where nothing was sent or received yet */
+    uint32_t peer_count;        /* numbers that the leaves are for; 0 before the first peer */
     int number;
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* peers that progress has not given up yet */
@@ -97,6 +101,7 @@ typedef struct {
 typedef struct {
     bool summary;
     const char *summary_file;   /* "": none; MPICH's variable owns the text */
+    unsigned summary_processes; /* a job of so many at most has their channels in its summary */
     unsigned yield_after;
     bool sleep_auto;
     unsigned sleep_after_us;    /* 0: never */
@@ -106,6 +111,7 @@ typedef struct {
     MPIDI_BUFENLARGE_vci_t vci[MPIDI_CH4_MAX_VCIS];
     bufenlarge_options_t *options;      /* the library's knobs */
     uint64_t job_key;
+    void *addresses;            /* of all processes and VCIs, in the node's shared memory; the contexts refer to it */
     bool has_world;             /* MPI_COMM_WORLD exists */
     MPIDI_BUFENLARGE_knobs_t knobs;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes at once */
@@ -132,7 +138,10 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_vci_t *MPIDI_BUFENLARGE_main_vci(void)
 MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_known(
     const MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
 {
-    return likely(number < vci->peer_count) ? vci->peers[number] : NULL;
+    if (unlikely(number >= vci->peer_count))
+        return NULL;
+    MPIDI_BUFENLARGE_peer_t **leaf = vci->leaves[number / MPIDI_BUFENLARGE_LEAF_PEERS];
+    return likely(leaf != NULL) ? leaf[number % MPIDI_BUFENLARGE_LEAF_PEERS] : NULL;
 }
 
 /* Returns whether the buffer lies in the memory of a GPU. */
@@ -290,8 +299,10 @@ bool MPIDI_BUFENLARGE_disconnect_done(const MPIDI_BUFENLARGE_vci_t * vci, const 
 /* bufenlarge_collect.c */
 void MPIDI_BUFENLARGE_report_take(void);
 void MPIDI_BUFENLARGE_report_send(void);
-void MPIDI_BUFENLARGE_report_arrived(uint32_t rank, const void *data, size_t bytes);
-int MPIDI_BUFENLARGE_report_missing(void);
+bool MPIDI_BUFENLARGE_report_is_awaited(uint32_t rank);
+void MPIDI_BUFENLARGE_report_arrived(uint32_t child, const void *data, size_t bytes);
+bool MPIDI_BUFENLARGE_report_missing(void);
+unsigned MPIDI_BUFENLARGE_report_height(void);
 void MPIDI_BUFENLARGE_report_print(void);
 
 #endif /* BUFENLARGE_IMPL_H_INCLUDED */

@@ -162,6 +162,7 @@ int MPIDI_BUFENLARGE_init_world(void)
     return mpi_errno;
   fn_fail:
     close_contexts();
+    MPIDI_BUFENLARGE_addresses_free();
     goto fn_exit;
 }
 

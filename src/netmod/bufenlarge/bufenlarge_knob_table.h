@@ -11,9 +11,12 @@
 /* *INDENT-OFF* */
 #define MPIDI_BUFENLARGE_KNOBS(X)                                                                        \
     X(SUMMARY, summary, "off", "on or off",                                                              \
-      "Print each process's channels and the totals in MPI_Finalize.")                                   \
+      "Print totals and distributions of the job in MPI_Finalize, and each process's channels.")         \
     X(SUMMARY_FILE, summary_file, "", "a file in a directory that can be written",                       \
       "Where rank 0 writes the summary as JSON. Setting it turns the summary on.")                       \
+    X(SUMMARY_PROCESSES, summary_processes, "64", "0 to 1024",                                           \
+      "The summary of a job of more processes has no channels: all of it comes to rank 0 in messages of one size, " \
+      "added up on their way.")                                                                          \
     X(YIELD_AFTER, yield_after, "32", "0 to 1000000; 0 is never",                                        \
       "After this many rounds of progress without an event a process offers its processor to others "    \
       "(sched_yield). For more processes than processors.")                                               \

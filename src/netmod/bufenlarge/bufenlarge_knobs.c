@@ -9,6 +9,7 @@
 #include "bufenlarge_knob_table.h"
 #include <unistd.h>
 
+#define SUMMARY_PROCESSES_MAX 1024u
 #define YIELD_AFTER_MAX 1000000u
 #define SLEEP_AFTER_US_MAX 1000000u
 
@@ -38,18 +39,28 @@ static bool read_summary_file(knobs_t * knobs, const char *text)
 }
 
 /* Takes digits only. */
-static bool read_yield_after(knobs_t * knobs, const char *text)
+static bool read_number(unsigned *value_p, const char *text, unsigned max)
 {
     unsigned value = 0;
     for (const char *digit = text; *digit; digit++) {
         if (*digit < '0' || *digit > '9')
             return false;
         value = 10 * value + (unsigned) (*digit - '0');
-        if (value > YIELD_AFTER_MAX)
+        if (value > max)
             return false;
     }
-    knobs->yield_after = value;
+    *value_p = value;
     return true;
+}
+
+static bool read_summary_processes(knobs_t * knobs, const char *text)
+{
+    return read_number(&knobs->summary_processes, text, SUMMARY_PROCESSES_MAX);
+}
+
+static bool read_yield_after(knobs_t * knobs, const char *text)
+{
+    return read_number(&knobs->yield_after, text, YIELD_AFTER_MAX);
 }
 
 static bool read_sleep_after(knobs_t * knobs, const char *text)

@@ -3,26 +3,40 @@
  * bufenlarge_peer.c: what the netmod knows of another process.
  *
  * The library numbers processes: those of MPI_COMM_WORLD by rank, then those of other jobs. Each VCI has one table of
- * peers by that number and owns them; an entry is made for the first message to or from the process on that VCI.
- * MPICH's address tables hold the number only, so that a process that stands in several of them is one peer.
+ * peers by that number and owns them; an entry is made for the first message to or from the process on that VCI. The
+ * table is a row of leaves: two loads find a peer, on the path of every message, and one that is not there costs next
+ * to nothing. MPICH's address tables hold the number only, so that a process that stands in several of them is one
+ * peer.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
-/* Makes the table long enough for `number`. Returns false when there is no memory for it. */
-static bool table_reach(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
+/* Makes the row of leaves long enough for `number`. Returns false when there is no memory for it. */
+static bool row_reach(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
 {
-    const uint32_t count = MPL_MAX(number + 1, (uint32_t) MPIR_Process.size);
+    const uint32_t most = MPL_MAX(number, (uint32_t) MPIR_Process.size - 1);
+    const size_t have = vci->peer_count / MPIDI_BUFENLARGE_LEAF_PEERS;
+    const size_t count = most / MPIDI_BUFENLARGE_LEAF_PEERS + 1;
     if (number < vci->peer_count)
         return true;
-    MPIDI_BUFENLARGE_peer_t **more =
-        MPL_realloc(vci->peers, count * sizeof(*more), MPL_MEM_ADDRESS);
+    MPIDI_BUFENLARGE_peer_t ***more = MPL_realloc(vci->leaves, count * sizeof(*more), MPL_MEM_ADDRESS);
     if (more == NULL)
         return false;
-    memset(more + vci->peer_count, 0, (count - vci->peer_count) * sizeof(*more));
-    vci->peers = more;
-    vci->peer_count = count;
+    memset(more + have, 0, (count - have) * sizeof(*more));
+    vci->leaves = more;
+    vci->peer_count = (uint32_t) (count * MPIDI_BUFENLARGE_LEAF_PEERS);
     return true;
+}
+
+/* Returns the peer's place in its leaf; NULL when there is no memory for it. */
+static MPIDI_BUFENLARGE_peer_t **place_of(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
+{
+    if (!row_reach(vci, number))
+        return NULL;
+    MPIDI_BUFENLARGE_peer_t ***leaf = &vci->leaves[number / MPIDI_BUFENLARGE_LEAF_PEERS];
+    if (*leaf == NULL)
+        *leaf = MPL_calloc(MPIDI_BUFENLARGE_LEAF_PEERS, sizeof(**leaf), MPL_MEM_ADDRESS);
+    return *leaf ? *leaf + number % MPIDI_BUFENLARGE_LEAF_PEERS : NULL;
 }
 
 /* Returns the peer, which is made when there is none yet; NULL when there is no memory for it. */
@@ -32,7 +46,8 @@ MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci,
     if (peer != NULL)
         return peer;
     bufenlarge_channel_t *channel = bufenlarge_context_channel(vci->context, number);
-    if (channel == NULL || !table_reach(vci, number))
+    MPIDI_BUFENLARGE_peer_t **place = channel ? place_of(vci, number) : NULL;
+    if (place == NULL)
         return NULL;
     peer = MPL_calloc(1, sizeof(*peer), MPL_MEM_ADDRESS);
     if (peer == NULL)
@@ -41,7 +56,7 @@ MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci,
     peer->vci = (uint8_t) vci->number;
     peer->channel = channel;
     peer->direct = channel;
-    vci->peers[number] = peer;
+    *place = peer;
     return peer;
 }
 
@@ -100,6 +115,8 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
 
 static void peer_free(MPIDI_BUFENLARGE_peer_t * peer)
 {
+    if (peer == NULL)
+        return;
     MPL_free(peer->receive);
     MPL_free(peer->rma);
     MPL_free(peer->lost_text);
@@ -109,12 +126,13 @@ static void peer_free(MPIDI_BUFENLARGE_peer_t * peer)
 /* Frees all peers of a VCI, whose context is closed. */
 void MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci_t * vci)
 {
-    for (uint32_t number = 0; number < vci->peer_count; number++) {
-        if (vci->peers[number] != NULL)
-            peer_free(vci->peers[number]);
+    for (size_t i = 0; i < vci->peer_count / MPIDI_BUFENLARGE_LEAF_PEERS; i++) {
+        for (int j = 0; vci->leaves[i] && j < MPIDI_BUFENLARGE_LEAF_PEERS; j++)
+            peer_free(vci->leaves[i][j]);
+        MPL_free(vci->leaves[i]);
     }
-    MPL_free(vci->peers);
+    MPL_free(vci->leaves);
     MPL_free(vci->gets);
-    vci->peers = NULL;
+    vci->leaves = NULL;
     vci->peer_count = 0;
 }

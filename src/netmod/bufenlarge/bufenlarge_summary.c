@@ -42,10 +42,11 @@ static bool has_traffic(const bufenlarge_channel_stats_t * channel)
     return channel->send.messages > 0 || channel->receive.messages > 0;
 }
 
-static void print_channels(MPIDI_BUFENLARGE_report_t ** reports, int size)
+static void print_channels(const MPIDI_BUFENLARGE_summary_t * summary)
 {
+    const MPIDI_BUFENLARGE_report_t *const *reports = summary->reports;
     uint64_t lines = 0, left_out = 0;
-    for (int rank = 0; rank < size; rank++)
+    for (int rank = 0; rank < summary->size; rank++)
         lines += reports[rank] ? reports[rank]->channel_count : 0;
     const bool all = lines <= ALL_CHANNELS_MAX;
 
@@ -53,7 +54,7 @@ static void print_channels(MPIDI_BUFENLARGE_report_t ** reports, int size)
            "rank", "peer", "ph", "slot B", "enl", "messages", "fragmented", "bytes sent by phase",
            "ph", "slot B", "enl", "messages", "fragmented", "bytes received by phase", "ring B now",
            "at most");
-    for (int rank = 0; rank < size; rank++) {
+    for (int rank = 0; rank < summary->size; rank++) {
         for (uint32_t i = 0; reports[rank] && i < reports[rank]->channel_count; i++) {
             const bufenlarge_channel_stats_t *channel = &reports[rank]->channels[i].stats;
             if (all || has_traffic(channel))
@@ -66,12 +67,49 @@ static void print_channels(MPIDI_BUFENLARGE_report_t ** reports, int size)
         printf("%llu channels without messages are not shown\n", (unsigned long long) left_out);
 }
 
-static void print_missing(MPIDI_BUFENLARGE_report_t ** reports, int size)
+/* Says who is missing, or how many where the processes sent no reports of their own. */
+static void print_missing(const MPIDI_BUFENLARGE_summary_t * summary)
 {
+    if (summary->totals->reports >= (uint64_t) summary->size)
+        return;
+    if (!summary->has_channels) {
+        printf("no report arrived from %llu processes\n",
+               (unsigned long long) (summary->size - summary->totals->reports));
+        return;
+    }
     printf("no report arrived from rank");
-    for (int rank = 0; rank < size; rank++)
-        if (reports[rank] == NULL)
+    for (int rank = 0; rank < summary->size; rank++)
+        if (summary->reports[rank] == NULL)
             printf(" %d", rank);
+    printf("\n");
+}
+
+const MPIDI_BUFENLARGE_distribution_row_t MPIDI_BUFENLARGE_distribution_rows[MPIDI_BUFENLARGE_DISTRIBUTIONS] = {
+    {"process_channels", "channels connected, of a process", offsetof(MPIDI_BUFENLARGE_totals_t, process_channels)},
+    {"process_messages", "messages sent, by a process", offsetof(MPIDI_BUFENLARGE_totals_t, process_messages)},
+    {"process_ring_bytes", "ring B at most, of a process", offsetof(MPIDI_BUFENLARGE_totals_t, process_ring_bytes)},
+    {"direction_messages", "messages sent, by a channel", offsetof(MPIDI_BUFENLARGE_totals_t, direction_messages)},
+    {"direction_bytes", "bytes sent, by a channel", offsetof(MPIDI_BUFENLARGE_totals_t, direction_bytes)},
+};
+
+/* Channels that sent nothing are not among those that sent. */
+static void print_distributions(const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    static const uint32_t percents[] = { 10, 50, 90, 99 };
+    printf("%-34s %10s %10s %10s %10s %10s %10s %10s\n", "", "of", "least", "10 %", "50 %", "90 %", "99 %", "most");
+    for (int i = 0; i < MPIDI_BUFENLARGE_DISTRIBUTIONS; i++) {
+        const MPIDI_BUFENLARGE_distribution_row_t *row = &MPIDI_BUFENLARGE_distribution_rows[i];
+        const MPIDI_BUFENLARGE_distribution_t *values = MPIDI_BUFENLARGE_distribution_of(totals, row);
+        printf("%-34s %10llu %10llu", row->title, (unsigned long long) values->count,
+               (unsigned long long) values->least);
+        for (size_t j = 0; j < sizeof(percents) / sizeof(percents[0]); j++)
+            printf(" %10llu", (unsigned long long) MPIDI_BUFENLARGE_percentile(values, percents[j]));
+        printf(" %10llu\n", (unsigned long long) values->most);
+    }
+    printf("connected directions by phase:");
+    for (int phase = 0; phase < BUFENLARGE_PHASES_MAX; phase++)
+        if (totals->directions_in_phase[phase] > 0)
+            printf(" %llu in %d", (unsigned long long) totals->directions_in_phase[phase], phase);
     printf("\n");
 }
 
@@ -90,10 +128,11 @@ static void print_rendezvous(const MPIDI_BUFENLARGE_rendezvous_t * sum)
            (unsigned long long) sum->registered_bytes_max, (unsigned long long) sum->refused);
 }
 
-static void print_totals(const MPIDI_BUFENLARGE_totals_t * totals)
+static void print_totals(const MPIDI_BUFENLARGE_summary_t * summary)
 {
+    const MPIDI_BUFENLARGE_totals_t *totals = summary->totals;
     const unsigned long long now = totals->ring_bytes;
-    const unsigned long long all_large = totals->ring_bytes_all_large;
+    const unsigned long long all_large = summary->ring_bytes_all_large;
     printf("channels, counted at both ends: %llu connected, %llu directions enlarged, %llu failed\n",
            (unsigned long long) totals->channels, (unsigned long long) totals->directions_enlarged,
            (unsigned long long) totals->channels_failed);
@@ -128,21 +167,17 @@ static void print_peer_memory(const MPIDI_BUFENLARGE_report_t * report)
            (unsigned long long) memory->driver_bytes, report->memory_basis);
 }
 
-void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int size,
-                                    const MPIDI_BUFENLARGE_totals_t * totals)
+void MPIDI_BUFENLARGE_summary_table(const MPIDI_BUFENLARGE_summary_t * summary)
 {
-    printf("==== bufenlarge %s: %d processes", bufenlarge_version(), size);
-    if (reports[0] != NULL)
-        printf(", %s (%s) on %s", reports[0]->provider, reports[0]->protocol,
-               reports[0]->interface_name);
-    printf(" ====\n");
-    if (reports[0] != NULL) {
-        printf("arrival: %s: %s\n", reports[0]->arrival, reports[0]->arrival_reason);
-        print_peer_memory(reports[0]);
-    }
-    print_channels(reports, size);
-    if (totals->reports < (uint64_t) size)
-        print_missing(reports, size);
-    print_totals(totals);
+    const MPIDI_BUFENLARGE_report_t *own = summary->own;
+    printf("==== bufenlarge %s: %d processes, %s (%s) on %s ====\n", bufenlarge_version(), summary->size, own->provider,
+           own->protocol, own->interface_name);
+    printf("arrival: %s: %s\n", own->arrival, own->arrival_reason);
+    print_peer_memory(own);
+    if (summary->has_channels)
+        print_channels(summary);
+    print_missing(summary);
+    print_distributions(summary->totals);
+    print_totals(summary);
     fflush(stdout);
 }

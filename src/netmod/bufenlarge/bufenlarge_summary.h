@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_summary.h: what a process reports in MPI_Finalize, and the functions that print the reports. */
+/*
+ * bufenlarge_summary.h: what a process reports in MPI_Finalize, and the functions that print the reports.
+ *
+ * A process sends its parent in a tree (bufenlarge_tree.h) one message: the totals of all processes below it, itself
+ * included, and, in a job of at most SUMMARY_PROCESSES processes, the reports of these.
+ */
 #ifndef BUFENLARGE_SUMMARY_H_INCLUDED
 #define BUFENLARGE_SUMMARY_H_INCLUDED
 
 #include "bufenlarge_impl.h"
-
-/* Messages whose data the receiver read. */
-typedef struct {
-    uint64_t reads;             /* messages */
-    uint64_t read_bytes;        /* without a copy, counted by the reader */
-    uint64_t response_bytes;    /* the same, counted at the source */
-    uint64_t fragment_bytes;    /* through rings, counted by both */
-    uint64_t by_immediate;      /* reads whose end came as immediate data */
-    uint64_t by_message;        /* reads whose end came as a message */
-    uint64_t registrations;     /* of user memory */
-    uint64_t registered_bytes_max;      /* of user memory, at one time */
-    uint64_t refused;           /* registrations of user memory that were refused or would not pay */
-} MPIDI_BUFENLARGE_rendezvous_t;
+#include "bufenlarge_totals.h"
 
 typedef struct {
     uint32_t vci;
     bufenlarge_channel_stats_t stats;
 } MPIDI_BUFENLARGE_channel_report_t;
 
-/* Sent to rank 0 as it is: all processes of a job have the same byte order and MPICH. */
+/* What comes to rank 0 of one process. Sent as it is: all processes of a job have the same byte order and MPICH. */
 typedef struct {
     uint32_t report_bytes;      /* this structure and its channels */
     uint32_t rank;
@@ -47,28 +40,44 @@ typedef struct {
     MPIDI_BUFENLARGE_channel_report_t channels[];
 } MPIDI_BUFENLARGE_report_t;
 
-/* Sums over the reports that arrived. A channel counts at both its ends, as its memory does. */
+/* Begins a message; the reports follow, one behind the other. */
 typedef struct {
-    uint64_t reports;
-    uint64_t channels;          /* connected */
-    uint64_t directions_enlarged;
-    uint64_t messages;          /* sent */
-    uint64_t bytes;
-    uint64_t ring_bytes;
-    uint64_t ring_bytes_max;
-    uint64_t ring_bytes_all_large;      /* had each connected channel the largest rings; 0: unknown */
-    uint64_t registrations;
-    uint64_t deregistrations;
-    uint64_t channels_failed;
-    uint64_t connects_refused;
-    uint64_t connects_crossed;
-    MPIDI_BUFENLARGE_rendezvous_t rendezvous;   /* registered_bytes_max: of the process that had most */
-} MPIDI_BUFENLARGE_totals_t;
+    uint64_t bytes;             /* of the message */
+    MPIDI_BUFENLARGE_totals_t totals;
+} MPIDI_BUFENLARGE_gathered_t;
 
-/* `reports` has one entry per rank; NULL where none arrived. */
-void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int size,
-                                    const MPIDI_BUFENLARGE_totals_t * totals);
-void MPIDI_BUFENLARGE_summary_json(const char *path, MPIDI_BUFENLARGE_report_t ** reports, int size,
-                                   const MPIDI_BUFENLARGE_totals_t * totals);
+/* All that rank 0 prints. */
+typedef struct {
+    int size;                   /* processes of the job */
+    bool has_channels;          /* the processes sent their reports, too */
+    const MPIDI_BUFENLARGE_report_t *own;       /* of rank 0, perhaps without channels */
+    const MPIDI_BUFENLARGE_report_t **reports;  /* one entry per rank, NULL where none arrived; NULL without channels */
+    const MPIDI_BUFENLARGE_totals_t *totals;
+    uint64_t ring_bytes_all_large;      /* had each connected channel the largest rings; 0: unknown */
+} MPIDI_BUFENLARGE_summary_t;
+
+/* The distributions of the totals, by name. */
+typedef struct {
+    const char *name;           /* in JSON */
+    const char *title;
+    size_t offset;              /* in MPIDI_BUFENLARGE_totals_t */
+} MPIDI_BUFENLARGE_distribution_row_t;
+
+#define MPIDI_BUFENLARGE_DISTRIBUTIONS 5
+extern const MPIDI_BUFENLARGE_distribution_row_t MPIDI_BUFENLARGE_distribution_rows[MPIDI_BUFENLARGE_DISTRIBUTIONS];
+
+MPL_STATIC_INLINE_PREFIX const MPIDI_BUFENLARGE_distribution_t *MPIDI_BUFENLARGE_distribution_of(
+    const MPIDI_BUFENLARGE_totals_t * totals, const MPIDI_BUFENLARGE_distribution_row_t * row)
+{
+    return (const MPIDI_BUFENLARGE_distribution_t *) ((const char *) totals + row->offset);
+}
+
+/* bufenlarge_report.c */
+MPIDI_BUFENLARGE_report_t *MPIDI_BUFENLARGE_report_make(bool with_channels);
+void MPIDI_BUFENLARGE_totals_of_process(MPIDI_BUFENLARGE_totals_t * totals);
+
+/* bufenlarge_summary.c, bufenlarge_summary_json.c */
+void MPIDI_BUFENLARGE_summary_table(const MPIDI_BUFENLARGE_summary_t * summary);
+void MPIDI_BUFENLARGE_summary_json(const char *path, const MPIDI_BUFENLARGE_summary_t * summary);
 
 #endif /* BUFENLARGE_SUMMARY_H_INCLUDED */

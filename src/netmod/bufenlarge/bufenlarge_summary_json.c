@@ -140,16 +140,50 @@ static void write_knobs(FILE * file)
     fprintf(file, "},\n");
 }
 
-static void write_totals(FILE * file, const MPIDI_BUFENLARGE_totals_t * totals)
+/* A histogram is a list of [largest value, count], without the empty ones. */
+static void write_distributions(FILE * file, const MPIDI_BUFENLARGE_totals_t * totals)
 {
+    fprintf(file, "  \"distributions\": {");
+    for (int i = 0; i < MPIDI_BUFENLARGE_DISTRIBUTIONS; i++) {
+        const MPIDI_BUFENLARGE_distribution_row_t *row = &MPIDI_BUFENLARGE_distribution_rows[i];
+        const MPIDI_BUFENLARGE_distribution_t *values = MPIDI_BUFENLARGE_distribution_of(totals, row);
+        const char *separator = "";
+        fprintf(file, "%s\n    \"%s\": {\"count\": %" PRIu64, i ? "," : "", row->name, values->count);
+        write_number(file, "sum", values->sum);
+        write_number(file, "least", values->least);
+        write_number(file, "percent_10", MPIDI_BUFENLARGE_percentile(values, 10));
+        write_number(file, "percent_50", MPIDI_BUFENLARGE_percentile(values, 50));
+        write_number(file, "percent_90", MPIDI_BUFENLARGE_percentile(values, 90));
+        write_number(file, "percent_99", MPIDI_BUFENLARGE_percentile(values, 99));
+        write_number(file, "most", values->most);
+        fprintf(file, ", \"histogram\": [");
+        for (uint32_t bucket = 0; bucket < MPIDI_BUFENLARGE_BUCKETS; bucket++) {
+            if (values->buckets[bucket] == 0)
+                continue;
+            fprintf(file, "%s[%" PRIu64 ", %" PRIu64 "]", separator, MPIDI_BUFENLARGE_bucket_end(bucket),
+                    values->buckets[bucket]);
+            separator = ", ";
+        }
+        fprintf(file, "]}");
+    }
+    fprintf(file, "},\n");
+}
+
+static void write_totals(FILE * file, const MPIDI_BUFENLARGE_summary_t * summary)
+{
+    const MPIDI_BUFENLARGE_totals_t *totals = summary->totals;
     fprintf(file, "  \"totals\": {\"reports\": %" PRIu64, totals->reports);
     write_number(file, "channels", totals->channels);
     write_number(file, "directions_enlarged", totals->directions_enlarged);
+    fprintf(file, ", \"directions_in_phase\": [");
+    for (int phase = 0; phase < BUFENLARGE_PHASES_MAX; phase++)
+        fprintf(file, "%s%" PRIu64, phase ? ", " : "", totals->directions_in_phase[phase]);
+    fprintf(file, "]");
     write_number(file, "messages", totals->messages);
     write_number(file, "bytes", totals->bytes);
     write_number(file, "ring_bytes", totals->ring_bytes);
     write_number(file, "ring_bytes_max", totals->ring_bytes_max);
-    write_number(file, "ring_bytes_all_large", totals->ring_bytes_all_large);
+    write_number(file, "ring_bytes_all_large", summary->ring_bytes_all_large);
     write_number(file, "registrations", totals->registrations);
     write_number(file, "deregistrations", totals->deregistrations);
     write_number(file, "channels_failed", totals->channels_failed);
@@ -160,8 +194,7 @@ static void write_totals(FILE * file, const MPIDI_BUFENLARGE_totals_t * totals)
 }
 
 /* Writes the file. If that fails it says so on standard error; the job's result does not depend on the file. */
-void MPIDI_BUFENLARGE_summary_json(const char *path, MPIDI_BUFENLARGE_report_t ** reports, int size,
-                                   const MPIDI_BUFENLARGE_totals_t * totals)
+void MPIDI_BUFENLARGE_summary_json(const char *path, const MPIDI_BUFENLARGE_summary_t * summary)
 {
     const char *separator = "";
     FILE *file = fopen(path, "w");
@@ -172,18 +205,19 @@ void MPIDI_BUFENLARGE_summary_json(const char *path, MPIDI_BUFENLARGE_report_t *
     }
     fprintf(file, "{\n  \"format\": %d,\n  ", JSON_FORMAT);
     write_text(file, "version", bufenlarge_version());
-    fprintf(file, ",\n  \"processes\": %d,\n", size);
+    fprintf(file, ",\n  \"processes\": %d,\n", summary->size);
     write_knobs(file);
     fprintf(file, "  \"reports\": [");
-    for (int rank = 0; rank < size; rank++) {
-        if (reports[rank] == NULL)
+    for (int rank = 0; rank < summary->size; rank++) {
+        if (summary->reports[rank] == NULL)
             continue;
         fprintf(file, "%s\n", separator);
-        write_process(file, reports[rank]);
+        write_process(file, summary->reports[rank]);
         separator = ",";
     }
     fprintf(file, "],\n");
-    write_totals(file, totals);
+    write_distributions(file, summary->totals);
+    write_totals(file, summary);
     fprintf(file, "}\n");
     /* fclose writes what is buffered; a full disk shows only here. */
     const bool failed = ferror(file) != 0;

@@ -20,7 +20,7 @@
 /* bufenlarge_am_kinds.c has what a receiver does with each kind. */
 typedef enum {
     MPIDI_BUFENLARGE_KIND_AM = 1,       /* an active message of MPIDIG */
-    MPIDI_BUFENLARGE_KIND_REPORT = 2,   /* one process's report, to rank 0, in MPI_Finalize */
+    MPIDI_BUFENLARGE_KIND_REPORT = 2,   /* what processes report, to the parent in a tree, in MPI_Finalize */
     MPIDI_BUFENLARGE_KIND_EAGER = 3,    /* an eager MPIDIG_SEND */
     MPIDI_BUFENLARGE_KIND_RENDEZVOUS = 4,       /* an active message whose data the receiver reads */
     MPIDI_BUFENLARGE_KIND_RMA_OPERATIONS = 5,   /* small one-sided operations, and flush requests */

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <malloc.h>
+
 #include <unordered_map>
 
 #include "channel/context.h"
@@ -94,6 +96,38 @@ TEST_CASE("addresses are copied and found by rank", "[peers]") {
   for (std::uint32_t rank = 0; rank < kSize; ++rank)
     CHECK(std::memcmp(fixture.table.address(rank), address_of(rank).data(), sizeof rank) == 0);
   CHECK(fixture.table.own_size() == kSize);
+}
+
+TEST_CASE("shared addresses are read where they are, at their distance", "[peers]") {
+  TableFixture fixture;
+  Bytes shared(kSize * 12);
+  fixture.table.share_addresses(shared.data(), 12);
+  CHECK(fixture.table.channel(1) != nullptr);
+  for (std::uint32_t rank = 0; rank < kSize; ++rank) {
+    std::memcpy(shared.data() + rank * 12, &rank, sizeof rank);
+    CHECK(fixture.table.address(rank) == shared.data() + rank * 12);
+  }
+}
+
+// In use, as the allocator counts it; a sanitizer's allocator counts nothing.
+std::size_t heap_bytes() {
+  const struct mallinfo2 now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+TEST_CASE("a peer without a channel takes no memory of the table", "[peers]") {
+  constexpr std::uint32_t kMany = 1'000'000;
+  TableFixture fixture;
+  const Bytes shared(std::size_t{kMany} * 4);
+  const std::size_t before = heap_bytes();
+  PeerTable<FakePort> table(fixture.core, kMany);
+  table.share_addresses(shared.data(), 4);
+  CHECK(table.size() == kMany);
+  CHECK(table.find(kMany - 1) == nullptr);
+  CHECK(heap_bytes() - before < 1000);
+  REQUIRE(table.channel(kMany - 1) != nullptr);
+  CHECK(heap_bytes() - before < 10'000);
+  CHECK(table.channels().size() == 1);
 }
 
 TEST_CASE("processes of other jobs are numbered behind the own ones, each once", "[peers][spawn]") {
