@@ -87,9 +87,8 @@ inline unsigned Context<PortT>::poll_port() {
 template <class PortT>
 inline unsigned Context<PortT>::look_at(const PollSet<Channel>& rings) {
   unsigned moved = 0;
-  for (std::size_t i = 0; i < rings.size(); ++i) {
-    if (rings[i].arrived()) moved += rings[i].channel->receive();
-  }
+  for (const auto& entry : rings.all())
+    if (entry.arrived()) moved += entry.channel->receive();
   return moved;
 }
 

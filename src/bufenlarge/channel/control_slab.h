@@ -31,6 +31,7 @@ class ControlSlab {
   static constexpr std::size_t kTableBlocksMax = sizeof(ControlBlock);
   // One call of read_hints() looks at the bytes of eight times as many channels.
   static constexpr std::size_t kHintWordsPerCall = 16;
+  static_assert(kBlocksPerPage % (2 * sizeof(std::uint64_t)) == 0);
 
   struct Page;
   struct Handle {
@@ -80,12 +81,14 @@ class ControlSlab {
     if (next_page_ >= pages_.size()) return;
     const Page& page = *pages_[next_page_];
     const std::size_t words = page.owners.size() / sizeof(std::uint64_t);
-    const std::size_t end = std::min(next_word_ + kHintWordsPerCall, words);
-    for (; next_word_ < end; ++next_word_) {
-      std::uint64_t* word = page.hint_words() + next_word_;
-      if (__atomic_load_n(word, __ATOMIC_RELAXED) != 0) [[unlikely]]
-        take_hints(page, word, found);
+    std::uint64_t* const end = page.hint_words() + std::min(next_word_ + kHintWordsPerCall, words);
+    for (std::uint64_t* word = page.hint_words() + next_word_; word < end; word += 2) {  // a table has an even number
+      if ((__atomic_load_n(word, __ATOMIC_RELAXED) | __atomic_load_n(word + 1, __ATOMIC_RELAXED)) == 0) [[likely]]
+        continue;
+      take_hints(page, word, found);
+      take_hints(page, word + 1, found);
     }
+    next_word_ += kHintWordsPerCall;
     if (next_word_ < words) return;
     next_word_ = 0;
     if (++next_page_ == pages_.size()) next_page_ = 0;

@@ -11,16 +11,17 @@ template <class PortT>
 unsigned HotChannels<PortT>::look() {
   ++round_;
   unsigned moved = 0;
-  for (std::size_t i = 0; i < rings().hot(); ++i) moved += look_at(i);
-  if (rings().size() != rings().hot()) moved += look_at_cold();
+  for (const auto& entry : rings().all().first(rings().hot())) moved += look_at(entry);
+  const std::size_t cold = rings().size() - rings().hot();
+  if (cold != 0 && (round_ % kColdEvery == 0 || cold <= kColdLooks)) moved += look_at_cold();
   return moved;
 }
 
 template <class PortT>
-inline unsigned HotChannels<PortT>::look_at(std::size_t index) {
-  if (!rings()[index].arrived()) [[likely]]
+inline unsigned HotChannels<PortT>::look_at(const typename PollSet<Channel>::Entry& entry) {
+  if (!entry.arrived()) [[likely]]
     return 0;
-  Channel& channel = *rings()[index].channel;
+  Channel& channel = *entry.channel;
   const unsigned taken = channel.receive();
   if (taken != 0) on_slots(channel);
   return taken;
@@ -31,7 +32,7 @@ unsigned HotChannels<PortT>::look_at_cold() {
   unsigned moved = 0;
   for (unsigned i = 0; i < kColdLooks && rings().hot() < rings().size(); ++i) {
     if (next_cold_ < rings().hot() || next_cold_ >= rings().size()) next_cold_ = rings().hot();
-    moved += look_at(next_cold_++);
+    moved += look_at(rings()[next_cold_++]);
   }
   core_.control.read_hints([this, &moved](void* owner) {
     auto& channel = *static_cast<Channel*>(owner);

@@ -6,8 +6,9 @@
 // inboxes. The peer of any other channel tells of what it writes: by a notification where the port has them (kMixed),
 // else by a hint (control_slab.h). So a round costs what hot channels and arrivals cost, with any number of connections.
 //
-// A hint may be early, late, doubled or lost without harm, and a peer may write just when a channel stops being hot: each
-// round also looks at two of the other rings, one after the other. That is where everything is found in the end.
+// Every fourth round looks for hints. A hint may be early, late, doubled or lost without harm, and a peer may write just
+// when a channel stops being hot: such a round also looks at four of the other rings, in turn. That is where everything
+// is found in the end.
 //
 // All channels are hot while `hot_max` or fewer are connected. With more, a channel becomes hot when slots arrive twice
 // within `quiet_rounds` rounds, and stops being so after as many rounds without any. A few stay hot, four of 32: a program that
@@ -36,7 +37,8 @@ class HotChannels {
   void on_slots(Channel& channel);
 
   static constexpr std::size_t kKept = 4;
-  static constexpr unsigned kColdLooks = 2;
+  static constexpr std::uint32_t kColdEvery = 4;  // rounds
+  static constexpr unsigned kColdLooks = 4;  // with no more than that every round looks
 
  private:
   // Elsewhere no round calls look().
@@ -45,7 +47,7 @@ class HotChannels {
     return arrival == Arrival::kChecked || arrival == Arrival::kMixed;
   }
   [[nodiscard]] PollSet<Channel>& rings() { return core_.rings.of(0); }
-  [[nodiscard]] unsigned look_at(std::size_t index);
+  [[nodiscard]] unsigned look_at(const typename PollSet<Channel>::Entry& entry);
   [[nodiscard]] unsigned look_at_cold();
   void heat(Channel& channel);
   void cool_one();

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ class PollSet {
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] const Entry& operator[](std::size_t index) const { return entries_[index]; }
+  // Of all entries, for a loop in which none is added, removed, heated or cooled; update() and touch() may be called.
+  [[nodiscard]] std::span<const Entry> all() const { return entries_; }
   // The first so many entries are hot.
   [[nodiscard]] std::size_t hot() const { return hot_; }
 
