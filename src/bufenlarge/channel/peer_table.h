@@ -28,6 +28,12 @@ class PeerTable {
 
   // `size`: processes of the own job.
   PeerTable(Core& core, std::uint32_t size) : core_(core), own_size_(size) {}
+  PeerTable(const PeerTable&) = delete;
+  PeerTable& operator=(const PeerTable&) = delete;
+  // Closes the channels in order of their peers; the map would begin at its end.
+  ~PeerTable() {
+    while (!channels_.empty()) channels_.erase(channels_.begin());
+  }
 
   // Addresses of equal length, in order of rank; copied.
   void set_addresses(std::span<const std::byte> addresses) {
