@@ -244,47 +244,7 @@ growth_cases() {
 }
 
 # Wrong values of knobs.
-bad_knobs() {
-    cat <<'END'
-PHASES=abc
-PHASES=8192,512
-PHASES=512,512
-PHASES=20
-PHASES=512,
-PHASES=64,128,256,512,1024,2048,4096,8192,16384
-PHASES=512,8192junk
-SLOTS=0
-SLOTS=-1
-SLOTS=x
-SLOTS=5000
-SLOTS=16,16,16
-THRESHOLD=0%
-THRESHOLD=101%
-THRESHOLD=9999999
-THRESHOLD=80%%
-ENLARGEMENT=maybe
-VECTOR=half
-PROVIDER=nosuch
-RENDEZVOUS=1023
-RENDEZVOUS=on
-RENDEZVOUS=9999999999999
-INTERFACE=nosuch0
-ACK_TIMEOUT=-1
-ACK_TIMEOUT=5parsecs
-CONNECT_TIMEOUT=0
-LOG=verbose
-SUMMARY=perhaps
-SUMMARY=On
-SUMMARY_FILE=/nosuchdir/x
-YIELD_AFTER=-3
-YIELD_AFTER=1000001
-YIELD_AFTER=5x
-YIELD_AFTER=99999999999999999999
-SLEEP_AFTER=5
-SLEEP_AFTER=2s
-HOT_CHANNELS=1025
-END
-}
+bad_knobs() { cat "$here/bad_knobs.txt"; }
 
 # Messages that no process of the job sends: WHAT, and the error they have to end the job with.
 malformed_cases() {
@@ -317,7 +277,7 @@ netmod_cases() {
     while IFS= read -r knob; do
         # A name without what separates names.
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"
-    done < <(bad_knobs && echo SUMMARY_PROCESSES=1025)
+    done < <(bad_knobs)
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     unequal_cases
     malformed_cases

@@ -32,7 +32,6 @@ class Draw {
     special();
     messages();
     groups();
-    hot_channels();
     return std::move(config_);
   }
 
@@ -53,7 +52,6 @@ class Draw {
   void memory();
   void messages();
   void groups();
-  void hot_channels();
   [[nodiscard]] std::uint32_t element_bytes(bool may_grow);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> chunks(bool may_grow);
 
@@ -269,15 +267,6 @@ void Draw::groups() {
   config_.faults.group_idle = one_of({0, 50, 300});
 }
 
-void Draw::hot_channels() {
-  static constexpr std::uint32_t kRounds[]{1, 4, 64, 4096};
-  config_.channel.hot_max = late_.chance(250) ? 32 : late_.below(4);
-  config_.channel.quiet_rounds = kRounds[late_.below(4)];
-  config_.faults.hint_lost = late_.chance(500) ? late_.below(1001) : 0;
-  config_.faults.hint_late = late_.chance(500) ? late_.below(600) : 0;
-  config_.faults.hint_twice = late_.chance(500) ? late_.below(600) : 0;
-}
-
 }  // namespace
 
 const char* arrival_name(Arrival arrival) {
@@ -295,6 +284,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_reads(config, kind);
   draw_writes(config, kind);
   draw_closing(config, kind);
+  draw_hot_channels(config, kind);
   return config;
 }
 

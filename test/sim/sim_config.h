@@ -107,6 +107,8 @@ void draw_reads(SimConfig& config, SimKind kind);
 void draw_writes(SimConfig& config, SimKind kind);
 // When its connections end (sim_config_closing.cc). After all other plans.
 void draw_closing(SimConfig& config, SimKind kind);
+// How many channels a process looks at, and what becomes of hints (sim_config_hot.cc).
+void draw_hot_channels(SimConfig& config, SimKind kind);
 
 // As stories name it: ordered, unordered, notified, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);

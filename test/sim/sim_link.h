@@ -122,7 +122,9 @@ class SimEndpoint {
   [[nodiscard]] bool holds(WriteUse use);
   void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key,
              WriteUse use, std::uint32_t sequence);
+  [[nodiscard]] WriteResult refuse(WriteUse use);
   void note(WriteKind kind, std::span<const std::byte> data);
+  void note_ack(std::span<const std::byte> data);
   [[nodiscard]] bool looks_hot() const;
   void plan(Write& write);
   void spoil_hint(Write& write);

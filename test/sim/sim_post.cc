@@ -28,11 +28,8 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
     return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
   }
   const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
-  if (incomplete_ >= entries || (held_ != 0 && !carries_data) || fabric_.random.chance(fabric_.faults.write_again)) {
-    ++fabric_.totals.agains;
-    tried_notified_ |= use == WriteUse::kNotifiedSlots;  // its last slot has no check any more
-    return WriteResult::kAgain;
-  }
+  if (incomplete_ >= entries || (held_ != 0 && !carries_data) || fabric_.random.chance(fabric_.faults.write_again))
+    return refuse(use);
   const std::span<const std::byte> data(from, bytes);
   const WriteKind kind = carries_data ? WriteKind::kData : rules_.kind_of(key, address, bytes);
   check(kind, data, address, key, use, sequence);
@@ -60,6 +57,12 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   return held ? WriteResult::kHeld : copied ? WriteResult::kCopied : WriteResult::kPosted;
 }
 
+WriteResult SimEndpoint::refuse(WriteUse use) {
+  ++fabric_.totals.agains;
+  tried_notified_ |= use == WriteUse::kNotifiedSlots;  // its last slot has no check any more
+  return WriteResult::kAgain;
+}
+
 // As on tcp: a few parts to a write, and now and then fewer than could be.
 bool SimEndpoint::holds(WriteUse use) {
   constexpr std::uint32_t kHeldMax = 3;
@@ -70,7 +73,8 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
                         std::uint32_t key, WriteUse use, std::uint32_t sequence) {
   const std::string who =
       "rank " + std::to_string(rank_) + " to rank " + std::to_string(other_->rank_) + ": ";
-  if (rules_.holds(other_->rules_) && kind != WriteKind::kHint) fabric_.violate(who + "writes although it has agreed to close");
+  if (rules_.holds(other_->rules_) && kind != WriteKind::kHint)  // the hint of the answer comes behind it
+    fabric_.violate(who + "writes although it has agreed to close");
   if (!connected_) fabric_.violate(who + "write on a connection that is not there yet");
   if (!active_ && !spoken_to_) fabric_.violate(who + "the passive side wrote first");
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
@@ -145,20 +149,24 @@ void SimEndpoint::note(WriteKind kind, std::span<const std::byte> data) {
       ++fabric_.totals.hints;
       fabric_.trace.note("%lld>%lld  write: hint", rank_, to);
       return;
-    case WriteKind::kAck: {
-      EnlargeAck ack;
-      std::memcpy(&ack, data.data(), sizeof ack);
-      ++fabric_.totals.acks;
-      const bool refused = ack.status == static_cast<std::uint8_t>(AckStatus::kRefused);
-      fabric_.trace.note(
-          "%lld>%lld  write: ack %lld %s, phase %lld, %lld slots of %lld, base %lld, epoch %lld", rank_, to,
-          ack.number, refused ? "refused" : "provisioned", ack.phase, ack.slots, ack.slot_bytes, ack.base,
-          ack.epoch);
+    case WriteKind::kAck:
+      note_ack(data);
       return;
-    }
     case WriteKind::kUnknown:
       return;
   }
+}
+
+void SimEndpoint::note_ack(std::span<const std::byte> data) {
+  const std::uint32_t to = other_->rank_;
+  EnlargeAck ack;
+  std::memcpy(&ack, data.data(), sizeof ack);
+  ++fabric_.totals.acks;
+  const bool refused = ack.status == static_cast<std::uint8_t>(AckStatus::kRefused);
+  fabric_.trace.note(
+      "%lld>%lld  write: ack %lld %s, phase %lld, %lld slots of %lld, base %lld, epoch %lld", rank_, to,
+      ack.number, refused ? "refused" : "provisioned", ack.phase, ack.slots, ack.slot_bytes, ack.base,
+      ack.epoch);
 }
 
 }  // namespace bufenlarge::sim

@@ -104,10 +104,9 @@ std::string SimRules::check_slots(std::uint32_t key, std::uint64_t address, std:
     const std::string broken = check_slot(slot_end, index, marked, reader);
     if (!broken.empty()) return broken;
     const auto slot = data.first(static_cast<std::size_t>(slot_end - data.data()));
-    const std::string broken_read = check_read_slot(trailer_before(slot), slot_end);
-    if (!broken_read.empty()) return broken_read;
-    const std::string broken_close = check_close_slot(trailer_before(slot), slot_end);
-    if (!broken_close.empty()) return broken_close;
+    std::string broken_kind = check_read_slot(trailer_before(slot), slot_end);
+    if (broken_kind.empty()) broken_kind = check_close_slot(trailer_before(slot), slot_end);
+    if (!broken_kind.empty()) return broken_kind;
     large |= trailer_before(slot).bytes > kCheckedBytesMax ||
              trailer_before(slot).kind == static_cast<std::uint8_t>(SlotKind::kClose);
     const bool needs_check = asked == Arrival::kChecked || (asked == Arrival::kMixed && !notified);

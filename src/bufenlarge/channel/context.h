@@ -4,8 +4,8 @@
 // A round costs what the lists of pending, notified and timed channels ask for, and what it takes to see which slots
 // have arrived. On a provider that places data only inside of its poll, the port is polled, and the context looks at
 // the rings of the groups of links that the port reports. Where a device places data, a round looks at the rings that
-// hot_channels.h chooses, unless every slot is notified. There slots come first: a completion that is read a round later
-// costs nobody anything, a message does.
+// hot_channels.h chooses, unless every slot is notified. There slots come first: a completion that is read a round
+// later costs nobody anything, a message does.
 #pragma once
 
 #include <cstddef>

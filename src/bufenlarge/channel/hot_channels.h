@@ -4,15 +4,16 @@
 //
 // Rounds look at the rings of hot channels, `hot_max` at most, and the peers of these know it by a word in their
 // inboxes. The peer of any other channel tells of what it writes: by a notification where the port has them (kMixed),
-// else by a hint (control_slab.h). So a round costs what hot channels and arrivals cost, with any number of connections.
+// else by a hint (control_slab.h). So a round costs what hot channels and arrivals cost, with any number of
+// connections.
 //
 // Every fourth round looks for hints. A hint may be early, late, doubled or lost without harm, and a peer may write just
 // when a channel stops being hot: such a round also looks at four of the other rings, in turn. That is where everything
 // is found in the end.
 //
 // All channels are hot while `hot_max` or fewer are connected. With more, a channel becomes hot when slots arrive twice
-// within `quiet_rounds` rounds, and stops being so after as many rounds without any. A few stay hot, four of 32: a program that
-// talks to few peers now and then pays for no notification or hint.
+// within `quiet_rounds` rounds, and stops being so after as many rounds without any. A few stay hot, four of 32: a
+// program that talks to few peers now and then pays for no notification or hint.
 #pragma once
 
 #include <cstdint>

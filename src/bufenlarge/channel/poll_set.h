@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The address and the expected value of the next commit word of every connected channel, packed: a look at an idle
 // channel reads two words, and nothing of the channel itself. Where the port reports arrivals by groups of links, each
-// group has a set of its own, and a round looks at the sets of the groups reported. Elsewhere there is one set, in which
-// the hot channels (hot_channels.h) come first.
+// group has a set of its own, and a round looks at the sets of the groups reported. Elsewhere there is one set, in
+// which the hot channels (hot_channels.h) come first.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ TEST_CASE("sixteen control blocks share one registered page", "[control_slab]") 
   CHECK(port.log == std::vector<std::string>{"allocate 4096", "allocate 4096"});
 }
 
-TEST_CASE("where there is a hint table, it takes the first block of each region, and regions double", "[control_slab][S1]") {
+TEST_CASE("a hint table takes the first block of each region, and regions double", "[control_slab][S1]") {
   FakeFabric fabric;
   FakePort port(fabric);
   port.arrives = Arrival::kChecked;
@@ -69,7 +69,8 @@ struct Hinted {
   // The owners found by so many calls.
   std::vector<std::size_t> found(unsigned calls) {
     std::vector<std::size_t> owners;
-    while (calls-- > 0) slab.read_hints([&](void* owner) { owners.push_back(reinterpret_cast<std::uintptr_t>(owner) - 1); });
+    const auto add = [&](void* owner) { owners.push_back(reinterpret_cast<std::uintptr_t>(owner) - 1); };
+    while (calls-- > 0) slab.read_hints(add);
     return owners;
   }
   FakeFabric fabric;

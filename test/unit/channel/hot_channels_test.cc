@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/context_fixture.h"
+#include "support/part_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -35,8 +36,8 @@ class Hot : public ContextFixture {
     const std::vector<bool> is = told();
     return static_cast<std::size_t>(std::ranges::count(is, true));
   }
-  // A message that the peer tells of as it has to. Returns after how many rounds it was there, 0 for not in 1,000; 1 for
-  // what the first round finds that looks for such messages.
+  // A message that the peer tells of as it has to. Returns after how many rounds it was there, 0 for not in 1,000; 1
+  // for what the first round finds that looks for such messages.
   unsigned send_to_us(std::uint32_t rank, bool tells = true) {
     const std::size_t before = upper.messages[rank].size();
     FakePeer& from = peer(rank);
@@ -197,6 +198,18 @@ TEST_CASE("a peer is hinted at while it does not look, once for each write", "[h
   fixture.port.rule = nullptr;
   fixture.rounds();
   CHECK(peer.take_hint());
+}
+
+TEST_CASE("for a mixed peer that does not look at its ring everything is notified", "[sendring][mixed][S1]") {
+  RingsFixture fixture(settings(two_phases()), Arrival::kInOrder, kHelloWantsNotifications | kHelloVerifiesSlots);
+  for (const bool hot : {false, true, false}) {
+    fixture.peer.set_hot(hot);
+    CHECK(fixture.send({8}));
+    CHECK(fixture.port.writes.back().use == (hot ? WriteUse::kSlots : WriteUse::kNotifiedSlots));
+  }
+  const auto slots = fixture.arrived();
+  REQUIRE(slots.size() == 3);
+  for (std::size_t n = 0; n < 3; ++n) CHECK(((slots[n].trailer.marks & kMarkNotified) != 0) == (n != 1));
 }
 
 }  // namespace

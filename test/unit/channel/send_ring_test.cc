@@ -254,20 +254,6 @@ TEST_CASE("for a mixed peer small slots are checked and large ones notified", "[
   CHECK(take_uses(large) == Uses{WriteUse::kSlots, WriteUse::kNotifiedSlots});
 }
 
-TEST_CASE("for a mixed peer that does not look at its ring everything is notified", "[sendring][mixed][S1]") {
-  RingsFixture fixture(settings(two_phases()), Arrival::kInOrder, kMixed);
-  fixture.peer.set_hot(false);
-  CHECK(fixture.send({8}));
-  fixture.peer.set_hot(true);
-  CHECK(fixture.send({8}));
-  fixture.peer.set_hot(false);
-  CHECK(fixture.send({8}));
-  CHECK(take_uses(fixture) == Uses{WriteUse::kNotifiedSlots, WriteUse::kSlots, WriteUse::kNotifiedSlots});
-  const Arrivals slots = fixture.arrived();
-  REQUIRE(slots.size() == 3);
-  for (std::size_t n = 0; n < 3; ++n) CHECK(((slots[n].trailer.marks & kMarkNotified) != 0) == (n != 1));
-}
-
 TEST_CASE("a notified write that waits is marked at its last slot only, however long it becomes", "[sendring][mixed]") {
   RingsFixture fixture(settings(phases({{1024, 4}})), Arrival::kInOrder, kMixed);
   fixture.answer(WriteResult::kAgain);
