@@ -7,9 +7,9 @@
 // else by a hint (control_slab.h). So a round costs what hot channels and arrivals cost, with any number of
 // connections.
 //
-// Every fourth round looks for hints. A hint may be early, late, doubled or lost without harm, and a peer may write just
-// when a channel stops being hot: such a round also looks at four of the other rings, in turn. That is where everything
-// is found in the end.
+// Every fourth round looks for hints. A hint may be early, late, doubled or lost without harm, and a peer may write
+// just when a channel stops being hot: such a round also looks at four of the other rings, in turn. That is where
+// everything is found in the end.
 //
 // All channels are hot while `hot_max` or fewer are connected. With more, a channel becomes hot when slots arrive twice
 // within `quiet_rounds` rounds, and stops being so after as many rounds without any. A few stay hot, four of 32: a

@@ -45,7 +45,7 @@ bool FabricPort::enable_sleep() {
   shared_receive_.reset();
   shared_places_ = {};
   receives_ = receives;
-  info_->ep_attr->rx_ctx_cnt = 0;
+  info_->ep_attr->rx_ctx_cnt = 1;  // 0 stands for "shared" where the provider offers that (ofi_check_ep_attr)
   info_->rx_attr->size = receives;
   sleeps_ = true;
   return true;
