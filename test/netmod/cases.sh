@@ -184,7 +184,7 @@ locked_cases() {
     echo "unlockable/16/2|unlockable|2|demo|16|60"
 }
 
-# With 2 ranks the programs run across two guests (hosts_cases). Four ranks on the guest's two processors sleep.
+# With 2 ranks the programs run across two guests (hosts_cases). Four ranks on the guest's two processors sleep on RoCE.
 device_cases() {
     local name setting
     for setting in awake three; do
@@ -193,7 +193,6 @@ device_cases() {
     for name in p2p_random datatypes onesided; do
         for setting in cold one-hot; do device_case "$name" "$setting" 4; done
     done
-    device_case sleeps default 2
     for name in stream p2p_sizes p2p_random p2p_unexpected datatypes collectives onesided onesided_puts \
         threads starve; do
         device_case "$name" notified 4

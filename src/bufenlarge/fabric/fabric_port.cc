@@ -26,10 +26,7 @@ constexpr std::uint32_t kPortWideProgress = FI_VERSION(1, 18);
 }  // namespace
 
 FabricPort::FabricPort(const ProviderRequest& request)
-    : info_(choose_provider(request)),
-      arrival_choice_(request.arrival),
-      slots_max_(request.slots_max),
-      peers_(request.peers) {
+    : info_(choose_provider(request)), arrival_choice_(request.arrival), peers_(request.peers) {
   fid_fabric* fabric = nullptr;
   must("fi_fabric", fi_fabric(info_->fabric_attr, &fabric, nullptr));
   fabric_.reset(fabric);
@@ -48,7 +45,7 @@ FabricPort::FabricPort(const ProviderRequest& request)
   immediate_data_ = has_immediate_data(*info_);
   arrival_ = choose_arrival(*info_, request.arrival);
   const bool shared = verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
-  if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? slots_max_ : 0);
+  if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? request.slots_max : 0);
   completions_.emplace(domain, plan_queues(FI_WAIT_NONE, receives_));
   inline_bytes_ = info_->tx_attr->inject_size;
   inline_words_ = inline_bytes_ >= kWordBytes;
@@ -108,8 +105,6 @@ void FabricPort::listen() {
 
 FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
   Endpoint& endpoint = spare_endpoint();
-  info->rx_attr->size = info_->rx_attr->size;  // a caller's has the listener's: see enable_sleep()
-  info->ep_attr->rx_ctx_cnt = info_->ep_attr->rx_ctx_cnt;
   fid_ep* fid = nullptr;
   if (!succeeded("fi_endpoint", fi_endpoint(domain_.get(), info, &fid, &endpoint))) {
     closed_.push_front(&endpoint);

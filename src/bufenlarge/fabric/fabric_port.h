@@ -106,8 +106,8 @@ class FabricPort {
   unsigned poll_events(Handler& handler);
 
   // Lets sleep() wait. On verbs only completions wake a process, so all slots are notified from now on. To be called
-  // before the first endpoint is made. Returns false, with nothing changed, where the user wants rings to be polled.
-  // Throws FabricError.
+  // before the first endpoint is made. Returns false, with nothing changed, where the user wants rings to be polled,
+  // and on a device without immediate data (iWARP). Throws FabricError.
   bool enable_sleep();
   // See channel/port.h. It cannot on verbs before enable_sleep().
   SleepEnd sleep(std::uint32_t timeout_us);
@@ -215,9 +215,8 @@ class FabricPort {
   std::uint64_t ends_by_message_ = 0;
   ArrivalVerdict arrival_;
   const ArrivalChoice arrival_choice_;
-  const std::uint32_t slots_max_;  // of a ring
-  const std::uint32_t peers_;      // expected
-  std::uint32_t receives_ = 0;     // that each endpoint posts
+  const std::uint32_t peers_;   // expected
+  std::uint32_t receives_ = 0;  // that each endpoint posts
   bool lacks_descriptors_ = false;
   bool immediate_data_ = false;
   bool inline_words_ = false;

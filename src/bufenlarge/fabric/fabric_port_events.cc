@@ -32,21 +32,13 @@ std::uint64_t FabricPort::now_us() const {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
-// A caller's endpoint gets its receives from info_ (make_endpoint()), so that the listener, whose address the peers
-// have, stays.
 bool FabricPort::enable_sleep() {
   if (!verbs_ || sleeps_) return true;
   const bool may_notify = arrival_choice_ == ArrivalChoice::kAuto || arrival_choice_ == ArrivalChoice::kNotified;
-  if (!may_notify || !endpoints_.empty()) return false;
-  const std::uint32_t receives = kReadsPerLinkMax + slots_max_;
-  CompletionQueues queues(domain_.get(), plan_queues(FI_WAIT_FD, receives));
+  if (!may_notify || !immediate_data_ || !endpoints_.empty()) return false;
+  CompletionQueues queues(domain_.get(), plan_queues(FI_WAIT_FD, receives_));
   completions_.emplace(std::move(queues));
-  arrival_ = {Arrival::kNotified, "so that a process that waits can sleep"};
-  shared_receive_.reset();
-  shared_places_ = {};
-  receives_ = receives;
-  info_->ep_attr->rx_ctx_cnt = 1;  // 0 stands for "shared" where the provider offers that (ofi_check_ep_attr)
-  info_->rx_attr->size = receives;
+  arrival_ = {Arrival::kNotified, "immediate data, so that a process that waits can sleep"};
   sleeps_ = true;
   return true;
 }
