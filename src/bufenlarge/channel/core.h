@@ -104,9 +104,10 @@ struct Core {
   std::uint64_t random_state = 0;
   std::uint64_t ask_again_us = 0;  // from when on another connection may be asked to end for room
   bool room_wanted = false;        // a connection waits for room
+  bool port_has_room = true;       // the port had what a connection takes when it was asked last
 
   [[nodiscard]] bool has_room() const {
-    return settings.connections_max == 0 || links.size() < settings.connections_max;
+    return port_has_room && (settings.connections_max == 0 || links.size() < settings.connections_max);
   }
 
   // splitmix64; for jitter only

@@ -28,7 +28,10 @@ bool PeerLink<PortT>::hold(typename Port::Link endpoint) {
 template <class PortT>
 void PeerLink<PortT>::close() {
   lost_ = false;
-  if (has_endpoint()) std::erase(core_.links, &channel_);
+  if (has_endpoint()) {
+    std::erase(core_.links, &channel_);
+    core_.port_has_room = true;
+  }
   endpoint_ = typename Port::Link();
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <utility>
+#include <vector>
 
 namespace bufenlarge {
 
@@ -30,15 +31,23 @@ std::string describe_descriptors(std::uint32_t size) {
          " processes can take " + std::to_string(size - 1) + " of them";
 }
 
-bool DescriptorReserve::ample() {
-  if (held_ < 0) held_ = eventfd(0, EFD_CLOEXEC);
-  const int one_more = held_ < 0 ? -1 : eventfd(0, EFD_CLOEXEC);
-  if (one_more < 0) {
-    give_up();
-    return false;
+bool spare_descriptors(unsigned count) {
+  std::vector<int> opened;
+  bool all = true;
+  while (all && opened.size() < count) {
+    const int one = eventfd(0, EFD_CLOEXEC);
+    all = one >= 0;
+    if (all) opened.push_back(one);
   }
-  close(one_more);
-  return true;
+  for (const int one : opened) close(one);
+  return all;
+}
+
+bool DescriptorReserve::hold(unsigned more) {
+  if (held_ < 0) held_ = eventfd(0, EFD_CLOEXEC);
+  const bool held = held_ >= 0 && spare_descriptors(more);
+  if (!held) give_up();
+  return held;
 }
 
 void DescriptorReserve::give_up() {

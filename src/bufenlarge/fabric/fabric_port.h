@@ -85,8 +85,8 @@ class FabricPort {
   }
   // Sets a callback for the first time that a connection has to wait for a file descriptor.
   void set_on_no_descriptor(std::function<void()> callback) { on_no_descriptor_ = std::move(callback); }
-  // Returns true if open() returned an empty link because there was no file descriptor to spare.
-  [[nodiscard]] bool lacks_descriptors() const { return lacks_descriptors_; }
+  // On tcp, whether there is a file descriptor to spare. On verbs a connection takes none.
+  [[nodiscard]] bool has_room(RoomFor what);
   // Returns the text of the last error: when open() or accept() returned an empty link, the call that failed
   // and why.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
@@ -144,7 +144,6 @@ class FabricPort {
   [[nodiscard]] CompletionQueue* reserve_queue();
   void listen();
   [[nodiscard]] bool events_due();
-  [[nodiscard]] bool has_descriptors();
   void look_after_descriptors();
   [[nodiscard]] bool enough_events(unsigned requests, std::uint64_t since_us);
   template <class Handler>
@@ -205,7 +204,6 @@ class FabricPort {
   std::uint64_t ends_by_message_ = 0;
   ArrivalVerdict arrival_;
   std::uint32_t receives_ = 0;  // that each endpoint posts
-  bool lacks_descriptors_ = false;
   bool immediate_data_ = false;
   bool inline_words_ = false;
   bool verbs_ = false;  // each operation has a completion and takes an entry of a bounded queue
