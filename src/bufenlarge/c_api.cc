@@ -93,6 +93,15 @@ std::string agreement_text(const bufenlarge::PhaseTable& phases, const std::stri
          protocol + "\nMPIR_CVAR_BUFENLARGE_PHASES=" + slot_bytes + "\nMPIR_CVAR_BUFENLARGE_SLOTS=" + slots;
 }
 
+bufenlarge::ConnectionBound bound_of(const bufenlarge_context& context) {
+  if (context.connections) return bufenlarge::given_bound(*context.connections);
+  bufenlarge::ConnectionLimits limits = context.port.connection_limits();
+  limits.processes = context.local_processes;
+  limits.contexts = std::max(1u, context.upper.contexts);
+  limits.peers = context.upper.size - 1;
+  return bufenlarge::choose_bound(limits);
+}
+
 // Thresholds of this fabric, unless the user has set one for all of them.
 bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi_info& info) {
   return {knob.value_or(bufenlarge::kRendezvousMin), knob.value_or(bufenlarge::window_read_min(info)),
@@ -110,6 +119,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
                                      write_done_up}),
       window_memory(knobs.values().window_memory),
       limits(limits_of(knobs.values().rendezvous, port.info())),
+      connections(knobs.values().connections),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
@@ -249,6 +259,8 @@ bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* conte
     context->local_processes = count_local(context->port.address(), all);
     const std::uint32_t near = context->local_processes * std::max(1u, context->upper.contexts);
     context->context.set_addresses(all);
+    context->bound = bound_of(*context);
+    context->context.set_connections_max(context->bound.connections);
     context->context.set_window_bytes_max(
         context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
     return BUFENLARGE_OK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "channel/peer_link.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -22,6 +23,7 @@ template <class PortT>
 bool PeerLink<PortT>::hold(typename Port::Link endpoint) {
   endpoint_ = std::move(endpoint);
   if (has_endpoint()) core_.links.push_back(&channel_);
+  core_.links_most = std::max(core_.links_most, core_.links.size());
   return has_endpoint();
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "fabric/descriptors.h"
 
+#include <dirent.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,23 @@ std::string describe_descriptors(std::uint32_t size) {
   return "this process may have " + text_of(limit.rlim_cur) + " file descriptors (ulimit -n; hard limit " +
          text_of(limit.rlim_max) + "), and the connections of a job of " + std::to_string(size) +
          " processes can take " + std::to_string(size - 1) + " of them";
+}
+
+std::uint64_t free_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const std::uint64_t most = std::min<std::uint64_t>(limit.rlim_cur, 1u << 30);
+  std::uint64_t open = 0;
+  if (DIR* directory = opendir("/proc/self/fd")) {
+    while (const dirent* entry = readdir(directory)) {
+      char* end = nullptr;  // the others are "." and ".."
+      const std::uint64_t number = std::strtoull(entry->d_name, &end, 10);
+      open += end != entry->d_name && number < most;
+    }
+    closedir(directory);
+    if (open > 0) --open;  // the directory itself
+  }
+  return most - std::min(most, open);
 }
 
 bool spare_descriptors(unsigned count) {

@@ -20,6 +20,9 @@ std::string describe_descriptors(std::uint32_t size);
 // What a completion queue with a descriptor takes (FI_WAIT_FD), the epoll set over all of them included.
 inline constexpr unsigned kGroupDescriptors = 7;
 
+// Returns how many descriptors the process can still open.
+[[nodiscard]] std::uint64_t free_descriptors();
+
 // Returns true if the process can have so many more.
 [[nodiscard]] bool spare_descriptors(unsigned count);
 

@@ -211,6 +211,19 @@ bool FabricPort::has_room(RoomFor what) {
   return false;
 }
 
+ConnectionLimits FabricPort::connection_limits() const {
+  ConnectionLimits limits;
+  if (verbs_) {
+    if (info_->domain_attr->ep_cnt != 0) limits.queue_pairs = info_->domain_attr->ep_cnt;
+    return limits;
+  }
+  limits.descriptors = free_descriptors();
+  if (completions_->per_endpoint() == 0) return limits;  // one queue for all
+  limits.group_endpoints = kGroupEndpoints;
+  limits.group_descriptors = kGroupDescriptors - 1;
+  return limits;
+}
+
 // The rest of the process may take the last descriptor at any time; then callers come only when the reserve is free.
 void FabricPort::look_after_descriptors() {
   constexpr std::uint32_t kPolls = 256;

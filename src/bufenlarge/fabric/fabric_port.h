@@ -28,6 +28,7 @@
 
 #include "channel/port.h"
 #include "fabric/completion_queues.h"
+#include "fabric/connection_bound.h"
 #include "fabric/descriptors.h"
 #include "fabric/endpoint.h"
 #include "fabric/fid.h"
@@ -85,6 +86,8 @@ class FabricPort {
   }
   // Sets a callback for the first time that a connection has to wait for a file descriptor.
   void set_on_no_descriptor(std::function<void()> callback) { on_no_descriptor_ = std::move(callback); }
+  // What connections take here, and what there is of it; without what the port does not know of.
+  [[nodiscard]] ConnectionLimits connection_limits() const;
   // On tcp, whether there is a file descriptor to spare. On verbs a connection takes none.
   [[nodiscard]] bool has_room(RoomFor what);
   // Returns the text of the last error: when open() or accept() returned an empty link, the call that failed
