@@ -70,6 +70,9 @@ static uint32_t add_context(MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFE
     report->channels_failed += stats.channels_failed;
     report->connects_refused += stats.connects_refused;
     report->connects_crossed += stats.connects_crossed;
+    report->connections_most = MPL_MAX(report->connections_most, stats.connections_most);
+    report->connections_closed += stats.connections_closed;
+    report->connections_reopened += stats.connections_reopened;
     report->registered_bytes += stats.registered_bytes;
     report->registered_bytes_max += stats.registered_bytes_max;
     report->registrations += stats.registrations;
@@ -94,6 +97,8 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     snprintf(report->address, sizeof(report->address), "%s", stats.address);
     snprintf(report->arrival, sizeof(report->arrival), "%s", stats.arrival);
     snprintf(report->arrival_reason, sizeof(report->arrival_reason), "%s", stats.arrival_reason);
+    report->connections_max = stats.connections_max;
+    snprintf(report->connections_reason, sizeof(report->connections_reason), "%s", stats.connections_reason);
     bufenlarge_context_peer_memory(context, &report->peer_memory);
     snprintf(report->memory_basis, sizeof(report->memory_basis), "%s", report->peer_memory.basis);
     report->peer_memory.basis = NULL;   /* means nothing elsewhere */
@@ -189,6 +194,9 @@ static void add_up(MPIDI_BUFENLARGE_totals_t * totals)
         totals->channels_failed += report->channels_failed;
         totals->connects_refused += report->connects_refused;
         totals->connects_crossed += report->connects_crossed;
+        totals->connections_most = MPL_MAX(totals->connections_most, report->connections_most);
+        totals->connections_closed += report->connections_closed;
+        totals->connections_reopened += report->connections_reopened;
         add_rendezvous(&totals->rendezvous, &report->rendezvous);
         for (uint32_t i = 0; i < report->channel_count; i++)
             add_channel(totals, &report->channels[i].stats);

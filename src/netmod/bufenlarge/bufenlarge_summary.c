@@ -128,6 +128,16 @@ static void print_peer_memory(const MPIDI_BUFENLARGE_report_t * report)
            (unsigned long long) memory->driver_bytes, report->memory_basis);
 }
 
+static void print_connections(const MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    char bound[16] = "none";
+    if (report->connections_max != 0)
+        snprintf(bound, sizeof(bound), "%u", (unsigned) report->connections_max);
+    printf("connections of a process: bound %s (%s), %llu at most; of all: %llu closed, %llu made again\n", bound,
+           report->connections_reason, (unsigned long long) totals->connections_most,
+           (unsigned long long) totals->connections_closed, (unsigned long long) totals->connections_reopened);
+}
+
 void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int size,
                                     const MPIDI_BUFENLARGE_totals_t * totals)
 {
@@ -139,6 +149,7 @@ void MPIDI_BUFENLARGE_summary_table(MPIDI_BUFENLARGE_report_t ** reports, int si
     if (reports[0] != NULL) {
         printf("arrival: %s: %s\n", reports[0]->arrival, reports[0]->arrival_reason);
         print_peer_memory(reports[0]);
+        print_connections(reports[0], totals);
     }
     print_channels(reports, size);
     if (totals->reports < (uint64_t) size)

@@ -30,6 +30,10 @@ typedef struct {
     uint32_t channels_failed;
     uint32_t connects_refused;
     uint32_t connects_crossed;
+    uint32_t connections_most;  /* at one time, of the VCI that had most */
+    uint32_t connections_max;   /* that a VCI may have; 0: no bound */
+    uint64_t connections_closed;        /* by agreement */
+    uint64_t connections_reopened;
     uint32_t channel_count;     /* of the array, of all VCIs; also counts channels that never connected */
     uint64_t registered_bytes;
     uint64_t registered_bytes_max;
@@ -41,6 +45,7 @@ typedef struct {
     char address[64];
     char arrival[16];
     char arrival_reason[144];
+    char connections_reason[144];
     char memory_basis[48];
     MPIDI_BUFENLARGE_rendezvous_t rendezvous;
     bufenlarge_peer_memory_t peer_memory;       /* on one VCI; its text is memory_basis */
@@ -62,6 +67,9 @@ typedef struct {
     uint64_t channels_failed;
     uint64_t connects_refused;
     uint64_t connects_crossed;
+    uint64_t connections_most;  /* of the VCI that had most */
+    uint64_t connections_closed;
+    uint64_t connections_reopened;
     MPIDI_BUFENLARGE_rendezvous_t rendezvous;   /* registered_bytes_max: of the process that had most */
 } MPIDI_BUFENLARGE_totals_t;
 
