@@ -32,6 +32,8 @@ typedef struct {
     uint32_t connects_refused;    /* incoming connections without the job's key, or malformed */
     uint32_t connects_crossed;
     uint32_t connections;         /* that have an endpoint, those being made included */
+    uint32_t connections_most;    /* that there were at one time */
+    uint32_t connections_max;     /* that there may be; 0: no bound */
     uint32_t endpoints;           /* made since open; those of connections that ended are used again */
     uint64_t connections_closed;  /* by agreement (IDLE_CLOSE, CONNECTIONS) */
     uint64_t connections_reopened; /* of these, made again */
@@ -55,6 +57,7 @@ typedef struct {
     const char *protocol;         /* libfabric's name of the wire protocol, "FI_PROTO_SOCK_TCP" */
     const char *arrival;          /* "polled", "notified" or "mixed" */
     const char *arrival_reason;   /* why, in a few words */
+    const char *connections_reason; /* why there may be so many, in a few words with figures */
     const char *interface_name;   /* libfabric's domain: device or interface */
     const char *address;          /* "127.0.0.1:41233" */
 } bufenlarge_context_stats_t;

@@ -81,6 +81,15 @@ std::uint32_t count_local(const sockaddr_in& own, const std::byte* first, std::s
   return local;
 }
 
+bufenlarge::ConnectionBound bound_of(const bufenlarge_context& context) {
+  if (context.connections) return bufenlarge::given_bound(*context.connections);
+  bufenlarge::ConnectionLimits limits = context.port.connection_limits();
+  limits.processes = context.local_processes;
+  limits.contexts = std::max(1u, context.upper.contexts);
+  limits.peers = context.upper.size - 1;
+  return bufenlarge::choose_bound(limits);
+}
+
 // Gives the context its addresses, copied or not.
 template <class Give>
 bufenlarge_status_t give_addresses(bufenlarge_context_t* context, const void* addresses, std::size_t stride,
@@ -90,6 +99,8 @@ bufenlarge_status_t give_addresses(bufenlarge_context_t* context, const void* ad
     const auto* first = static_cast<const std::byte*>(addresses);
     give(first);
     context->local_processes = count_local(context->port.address(), first, stride, count);
+    context->bound = bound_of(*context);
+    context->context.set_connections_max(context->bound.connections);
     const std::uint32_t near = context->local_processes * std::max(1u, context->upper.contexts);
     context->context.set_window_bytes_max(
         context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
@@ -128,6 +139,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
                                      write_done_up}),
       window_memory(knobs.values().window_memory),
       limits(limits_of(knobs.values().rendezvous, port.info())),
+      connections(knobs.values().connections),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
@@ -292,8 +304,6 @@ bufenlarge_channel_t* bufenlarge_context_channel(bufenlarge_context_t* context, 
     return nullptr;
   }
 }
-
-uint32_t bufenlarge_context_local_processes(const bufenlarge_context_t* context) { return context->local_processes; }
 
 int bufenlarge_context_idle(const bufenlarge_context_t* context) { return context->context.idle() ? 1 : 0; }
 

@@ -21,6 +21,19 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
   for (const std::uint64_t bytes : from.bytes_in_phase) to.bytes += bytes;
 }
 
+void count_connections(bufenlarge_context_stats_t& to, const bufenlarge_context& context) {
+  const auto& core = context.context.core();
+  to.connects_refused = context.context.refused();
+  to.connects_crossed = core.crossings;
+  to.connections = static_cast<std::uint32_t>(core.links.size());
+  to.connections_most = static_cast<std::uint32_t>(core.links_most);
+  to.connections_max = core.connections_max;
+  to.connections_reason = context.bound.why.c_str();
+  to.connections_closed = core.closing.closed;
+  to.connections_reopened = core.closing.reopened;
+  to.endpoints = static_cast<std::uint32_t>(context.port.endpoints());
+}
+
 }  // namespace
 
 std::string bufenlarge_context::describe(std::uint32_t peer) const {
@@ -102,6 +115,8 @@ void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenla
   memory_p->basis = queues.basis;
 }
 
+uint32_t bufenlarge_context_local_processes(const bufenlarge_context_t* context) { return context->local_processes; }
+
 void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_context_stats_t* stats_p) {
   const bufenlarge::RegistrationCounters& registered = context->port.registrations();
   *stats_p = {};
@@ -109,12 +124,7 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
     stats_p->channels += channel->connected();
     stats_p->channels_failed += channel->failed();
   }
-  stats_p->connects_refused = context->context.refused();
-  stats_p->connects_crossed = context->context.core().crossings;
-  stats_p->connections = static_cast<std::uint32_t>(context->context.core().links.size());
-  stats_p->connections_closed = context->context.core().closing.closed;
-  stats_p->connections_reopened = context->context.core().closing.reopened;
-  stats_p->endpoints = static_cast<std::uint32_t>(context->port.endpoints());
+  count_connections(*stats_p, *context);
   stats_p->registered_bytes = registered.bytes;
   stats_p->registered_bytes_max = registered.bytes_max;
   stats_p->registrations = registered.registrations;

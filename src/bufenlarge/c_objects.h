@@ -8,6 +8,7 @@
 
 #include "bufenlarge.h"
 #include "channel/context.h"
+#include "fabric/connection_bound.h"
 #include "fabric/fabric_port.h"
 #include "knobs.h"
 #include "log.h"
@@ -83,6 +84,8 @@ struct bufenlarge_context {
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   const std::optional<std::uint64_t> window_memory;     // as set
   const bufenlarge_limits_t limits;
+  const std::optional<std::uint32_t> connections;       // as set
+  bufenlarge::ConnectionBound bound;
   std::uint32_t local_processes = 1;  // of the job, by their addresses
   bool warned = false;
   std::string provider, protocol, interface_name, address;

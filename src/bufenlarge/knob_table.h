@@ -52,9 +52,11 @@
   X(IDLE_CLOSE, idle_close, "off", "off, or 1ms to 24h, as a number with us, ms or s",                \
     "A connection that was not used for so long is closed by agreement with the peer, and made again on use. off: " \
     "connections stay.")                                                                              \
-  X(CONNECTIONS, connections, "0", "0 to 1048576; 0 is no bound",                                     \
+  X(CONNECTIONS, connections, "auto", "auto, or 0 to 1048576; 0 is no bound",                         \
     "The most connections a process has at once, those being made included; of each VCI. When another is wanted, " \
-    "the one that was not used for longest is closed, and made again on use.")                        \
+    "the one that was not used for longest is closed, and made again on use. auto: seven eighths of what the free " \
+    "file descriptors allow (tcp: one each, and six more for each 16) or the device's queue pairs, divided by the " \
+    "job's processes on the machine (verbs); no bound where that is enough for all peers.")           \
   X(LOG, log, "off", "off, error, state or trace",                                                      \
     "What each process logs. error: failures of channels. state: also every change of a channel's state, with " \
     "the time, the peer, the old and the new state and the reason. trace: also single protocol messages.")   \

@@ -157,9 +157,10 @@ bool read_idle_close(Values& values, std::string_view text) {
 }
 
 bool read_connections(Values& values, std::string_view text) {
-  const auto value = number(text, 0, 1u << 20);
-  if (value) values.connections = static_cast<std::uint32_t>(*value);
-  return value.has_value();
+  values.connections.reset();
+  if (text == "auto") return true;
+  if (const auto value = number(text, 0, 1u << 20)) values.connections = static_cast<std::uint32_t>(*value);
+  return values.connections.has_value();
 }
 
 bool read_hot_channels(Values& values, std::string_view text) {
@@ -252,7 +253,7 @@ std::string Knobs::resolve() {
   settings.ack_timeout_us = values_.ack_timeout_us;
   settings.connect_timeout_us = values_.connect_timeout_us;
   settings.idle_close_us = values_.idle_close_us;
-  settings.connections_max = values_.connections;
+  settings.connections_max = values_.connections.value_or(0);
   settings.hot_max = values_.hot_channels;
   settings_ = settings;
   return "";

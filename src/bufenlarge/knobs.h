@@ -60,7 +60,7 @@ class Knobs {
     std::uint64_t ack_timeout_us = 0;
     std::uint64_t connect_timeout_us = 0;
     std::uint64_t idle_close_us = 0;  // 0 is off
-    std::uint32_t connections = 0;    // 0 is no bound
+    std::optional<std::uint32_t> connections;  // 0 is no bound; nothing is auto
     std::uint32_t hot_channels = 0;
     LogLevel log = LogLevel::kOff;
     std::string log_file;  // each process appends .RANK; empty is standard error

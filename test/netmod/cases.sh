@@ -40,6 +40,8 @@ setting_environment() {
         three-notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
         sums) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SUMMARY_PROCESSES=4" ;;
+        cap*) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_CONNECTIONS=${1#cap}" ;;
+        idle) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_IDLE_CLOSE=1ms" ;;
         vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
@@ -96,6 +98,7 @@ quick_cases() {
     done
     read_cases
     rendezvous_cases
+    closing_cases
     program_case stream default 4
     program_case threads one-slot 2
     program_case yields default 2
@@ -206,6 +209,7 @@ device_cases() {
     for setting in default notified; do program_case late "$setting" 3 seconds=12; done
     locked_cases
     device_rendezvous_cases
+    device_closing_cases
     echo "growth/default/4|growth|4|growth|default 0:3|120"
     echo "growth/notified/4|growth|4|growth|notified 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"

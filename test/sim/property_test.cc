@@ -129,6 +129,13 @@ TEST_CASE("connections that are not used end, and are made again with nothing lo
 TEST_CASE("a process never has more connections than it may, and everything arrives all the same", "[sim][S3]") {
   hold(SimKind::kRoom, 400,
        {BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(close_for_room),
-        BUFENLARGE_COUNT(no_room), BUFENLARGE_COUNT(close_refused), BUFENLARGE_COUNT(enlargements),
+        BUFENLARGE_COUNT(no_room), BUFENLARGE_COUNT(descriptors_lacked), BUFENLARGE_COUNT(close_refused),
+        BUFENLARGE_COUNT(enlargements),
         BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(deaths)});
+}
+
+TEST_CASE("many processes with few connections each all get what was sent", "[sim][S3]") {
+  hold(SimKind::kCrowd, 20,
+       {BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(close_for_room),
+        BUFENLARGE_COUNT(no_room), BUFENLARGE_COUNT(descriptors_lacked)});
 }

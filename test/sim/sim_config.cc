@@ -25,6 +25,7 @@ class Draw {
     if (kind_ == SimKind::kStall) config_.peers = random_.between(3, 5);
     if (kind_ == SimKind::kDeath) config_.peers = random_.between(2, 5);
     if (kind_ == SimKind::kRoom) config_.peers = random_.between(3, 10);
+    if (kind_ == SimKind::kCrowd) config_.peers = random_.between(24, 64);
     fabric();
     config_.virtual_addresses = random_.chance(500);
     settings();
@@ -236,7 +237,8 @@ void Draw::messages() {
   for (std::size_t i = 0; i < grows.size(); ++i)
     grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400);
   if (is(SimKind::kStall)) grows[1] = true;
-  const std::uint32_t count = random_.between(10, is(SimKind::kTight) ? 60 : is(SimKind::kReads) ? 20 : 120);
+  const std::uint32_t most = is(SimKind::kTight) ? 60 : is(SimKind::kReads) ? 20 : is(SimKind::kCrowd) ? 800 : 120;
+  const std::uint32_t count = random_.between(10, most);
   const std::uint32_t spread_us = one_of({0, 100, 3000});
   std::uint32_t bytes = 0;
   for (std::uint32_t i = 0; i < count && bytes < kSeedBytes; ++i) {
@@ -308,6 +310,8 @@ std::string describe(const SimConfig& config) {
                                             : "") +
          (config.channel.connections_max != 0
               ? ", at most " + std::to_string(config.channel.connections_max) + " connections"
+              : config.port_links_max != 0
+              ? ", descriptors for " + std::to_string(config.port_links_max) + " connections"
               : "") +
          ", at most " + std::to_string(config.channel.hot_max) + " hot channels";
 }

@@ -65,6 +65,7 @@ struct SimConfig {
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;
   std::uint32_t poll_events_max = ~0u;
+  std::uint32_t port_links_max = 0;  // what a process has descriptors for; 0: no bound
   bool virtual_addresses = false;
   std::vector<SimMessagePlan> plan;
   std::vector<SimReadPlan> reads;
@@ -97,8 +98,11 @@ enum class SimKind : std::uint8_t {
   kWrites,       // one-sided writes into windows above all
   kIdle,         // connections that are not used end, and are made again
   kRoom,         // fewer connections than peers
+  kCrowd,        // the same with many processes
 };
-[[nodiscard]] constexpr bool closes(SimKind kind) { return kind == SimKind::kIdle || kind == SimKind::kRoom; }
+[[nodiscard]] constexpr bool closes(SimKind kind) {
+  return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd;
+}
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);
 // The reads of a world that has all the rest (sim_config_reads.cc).

@@ -2,6 +2,7 @@
 // Worlds in which connections end and are made again: what is sent comes in bursts, with pauses between them in which
 // connections are not used.
 #include <algorithm>
+#include <utility>
 
 #include "sim/sim_config.h"
 
@@ -23,9 +24,11 @@ void draw_closing(SimConfig& config, SimKind kind) {
   const auto one_of = [&random](std::initializer_list<std::uint32_t> values) {
     return values.begin()[random.below(static_cast<std::uint32_t>(values.size()))];
   };
-  const bool for_room = kind == SimKind::kRoom;
-  if (for_room) config.channel.connections_max = one_of({1, 1, 2, 3});
+  const bool for_room = kind != SimKind::kIdle;
+  if (kind == SimKind::kRoom) config.channel.connections_max = one_of({1, 1, 2, 3});
+  if (kind == SimKind::kCrowd) config.channel.connections_max = one_of({1, 3, 8, 16});
   if (!for_room || random.chance(300)) config.channel.idle_close_us = one_of({20, 100, 500, 2000});
+  if (for_room && random.chance(400)) std::swap(config.port_links_max, config.channel.connections_max);
   config.until_closed = config.channel.idle_close_us != 0 && random.chance(500);
   const std::uint32_t bursts = one_of({2, 5, 20});
   const std::uint32_t pause_us = one_of({300, 3000, 20'000});

@@ -72,6 +72,7 @@ struct SimFabric {
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;  // completions and notifications that one poll reads
   std::uint32_t connections_max = 0;  // of a process; 0: no bound
+  bool port_bounds = false;           // it is the port that has room for no more
   std::uint32_t poll_events_max = ~0u;
   std::uint32_t receives = 0;         // posted for notifications, per endpoint: the slots of the largest ring
   bool black_hole = false;            // the host of a process that died does not respond; else it refuses

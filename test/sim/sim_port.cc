@@ -20,9 +20,13 @@ SimPort::SimPort(SimFabric& fabric, std::uint32_t rank)
 
 // ---- connections
 
+std::size_t SimPort::open_endpoints() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(endpoints_, [](const SimEndpoint* one) { return one->open(); }));
+}
+
 SimEndpoint& SimPort::make_endpoint(std::span<const std::byte> data, void* user) {
-  const auto open = std::ranges::count_if(endpoints_, [](const SimEndpoint* one) { return one->open(); });
-  if (fabric_.connections_max != 0 && open >= fabric_.connections_max)
+  if (fabric_.connections_max != 0 && open_endpoints() >= fabric_.connections_max)
     fabric_.violate("rank " + std::to_string(rank_) + " has more connections than it may");
   const auto number = static_cast<std::uint32_t>(fabric_.endpoints.size());
   fabric_.endpoints.push_back(std::make_unique<SimEndpoint>(fabric_, *this, number, rank_, user));
@@ -40,14 +44,19 @@ void SimPort::push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte>
   events_.push_back({kind, endpoint, due, std::move(data), why});
 }
 
+bool SimPort::has_room(RoomFor /*what*/) {
+  const bool full = fabric_.port_bounds && open_endpoints() >= fabric_.connections_max;
+  const bool room = !full && !fabric_.random.chance(fabric_.faults.open_fails / 2);
+  fabric_.totals.descriptors_lacked += !room;
+  return room;
+}
+
 SimPort::Link SimPort::open(const void* address, std::span<const std::byte> data, void* user) {
   std::uint32_t to = 0;
   std::memcpy(&to, address, sizeof to);
   Hello hello{};
   std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
   if (fabric_.random.chance(fabric_.faults.open_fails)) {
-    lacks_descriptors_ = fabric_.random.chance(500);
-    fabric_.totals.descriptors_lacked += lacks_descriptors_;
     fabric_.trace.note("%lld>%lld  connect: attempt %lld has no endpoint", rank_, to, hello.attempt);
     return {};
   }

@@ -67,7 +67,7 @@ class SimPort {
   [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
-  [[nodiscard]] bool lacks_descriptors() const { return lacks_descriptors_; }
+  [[nodiscard]] bool has_room(RoomFor what);
   [[nodiscard]] bool reached(const Link& link) const { return link && !link.endpoint()->unreached(); }
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
@@ -107,6 +107,7 @@ class SimPort {
     std::string why;
   };
 
+  [[nodiscard]] std::size_t open_endpoints() const;
   [[nodiscard]] SimEndpoint& make_endpoint(std::span<const std::byte> data, void* user);
   // Puts an event of `endpoint` (nullptr: of nobody's) into this port's queue.
   void push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte> data, const char* why);
@@ -129,7 +130,6 @@ class SimPort {
   std::array<bool, kGroups> placed_{};  // data may have been placed, and the handler was not told
   std::uint32_t rank_;
   bool alive_ = true;
-  bool lacks_descriptors_ = false;
 };
 
 static_assert(Port<SimPort>);

@@ -40,7 +40,8 @@ void set_up(SimFabric& fabric, const SimConfig& config) {
   fabric.writes = !config.writes.empty();
   fabric.inline_bytes = config.inline_bytes;
   fabric.poll_entries_max = config.poll_entries_max;
-  fabric.connections_max = config.channel.connections_max;
+  fabric.connections_max = std::max(config.channel.connections_max, config.port_links_max);
+  fabric.port_bounds = config.port_links_max != 0;
   fabric.poll_events_max = config.poll_events_max;
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
     fabric.receives = std::max(fabric.receives, config.channel.phases.at(i).slots);

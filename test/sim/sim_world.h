@@ -49,7 +49,7 @@ class SimWorld {
   [[nodiscard]] bool closing() const;
   [[nodiscard]] bool all_closed() const;
   [[nodiscard]] bool closes() const {
-    return config_.channel.idle_close_us != 0 || config_.channel.connections_max != 0;
+    return config_.channel.idle_close_us != 0 || config_.channel.connections_max != 0 || config_.port_links_max != 0;
   }
   void close();
   [[nodiscard]] bool ok() const { return fabric_.violation.empty(); }

@@ -142,7 +142,7 @@ class FakePort {
   Link open(const void* address, std::span<const std::byte> data, void* user);
   Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
-  [[nodiscard]] bool lacks_descriptors() const { return refuses_open && no_descriptors; }
+  [[nodiscard]] bool has_room(RoomFor) const { return !no_descriptors; }
   [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
@@ -188,7 +188,7 @@ class FakePort {
   std::size_t events_per_poll = SIZE_MAX;
   bool completes = true;
   bool refuses_open = false;
-  bool no_descriptors = false;  // the reason why
+  bool no_descriptors = false;
   bool refuses_accept = false;
   std::function<bool(std::size_t bytes)> refuses_memory;
   std::function<bool(MemoryUse use, std::size_t bytes)> refuses_user_memory;

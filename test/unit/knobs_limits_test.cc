@@ -39,7 +39,10 @@ TEST_CASE("connections stay open unless a time is set after which they close", "
   CHECK(resolved({{"IDLE_CLOSE", "1ms"}, {"IDLE_CLOSE", "off"}}).idle_close_us == 0);
 }
 
-TEST_CASE("connections have no bound unless one is set", "[knobs][S3]") {
+TEST_CASE("the bound on connections is a number, none, or what the machine allows", "[knobs][S3]") {
+  CHECK_FALSE(with({}).values().connections);
+  CHECK_FALSE(with({{"CONNECTIONS", "5"}, {"CONNECTIONS", "auto"}}).values().connections);
+  CHECK(with({{"CONNECTIONS", "0"}}).values().connections == 0u);
   CHECK(resolved({}).connections_max == 0);
   CHECK(resolved({{"CONNECTIONS", "1"}}).connections_max == 1);
   CHECK(resolved({}).hot_max == 32);

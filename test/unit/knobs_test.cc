@@ -40,7 +40,7 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},
       {"HOT_CHANNELS", "32"},   {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
-      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"}, {"CONNECTIONS", "0"},
+      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"}, {"CONNECTIONS", "auto"},
       {"LOG", "off"},         {"LOG_FILE", ""}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;

@@ -24,7 +24,9 @@ void Closer<PortT>::look(std::uint64_t now_us) {
 template <class PortT>
 void Closer<PortT>::make_room(std::uint64_t now_us) {
   core_.room_wanted = false;
-  if (core_.has_room() || now_us < core_.ask_again_us) return;
+  if (now_us < core_.ask_again_us) return;
+  if (!core_.port_has_room) core_.port_has_room = core_.port.has_room(RoomFor::kAttempt);  // it changes by itself
+  if (core_.has_room()) return;
   Channel* oldest = nullptr;
   for (Channel* channel : core_.links) {
     channel->note_use(now_us);
@@ -40,7 +42,9 @@ void Closer<PortT>::make_room(std::uint64_t now_us) {
 // them can give way to each other for ever.
 template <class PortT>
 bool Closer<PortT>::room_for(const Channel& caller) {
-  if (core_.has_room() || caller.holds_link()) return true;
+  if (caller.holds_link()) return true;
+  core_.port_has_room = core_.port.has_room(RoomFor::kRequest);
+  if (core_.has_room()) return true;
   const auto place = [this](const Channel& one) { return std::minmax({core_.rank, one.peer()}); };
   Channel* last = nullptr;
   for (Channel* channel : core_.links) {

@@ -185,6 +185,7 @@ template <class PortT>
 void Connection<PortT>::open() {
   attempt_ = link_.core().attempts.start(link_.channel(), link_.port().now_us());
   attempt_counted_ = true;
+  if (!find_room()) return;
   if (!prepare_memory()) {
     link_.fail(Status::kMemoryError, link_.no_memory("the rings of a new connection"));
     return;
@@ -195,11 +196,7 @@ void Connection<PortT>::open() {
   }
   const HelloBytes hello = encode_hello(own_hello(connect_.attempt(), called_key()));
   const void* address = other_job_ != nullptr ? other_job_->address.data() : address_;
-  if (link_.open(address, std::span<const std::byte>(hello))) return;
-  if (link_.port().lacks_descriptors())
-    on_interrupted(no_endpoint());
-  else
-    on_lost(no_endpoint());
+  if (!link_.open(address, std::span<const std::byte>(hello))) on_lost(no_endpoint());
 }
 
 // Says what is wrong with the Hello that answers the own one; empty when nothing is.

@@ -81,6 +81,7 @@ class Connection {
   void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);
   void give_up(std::string_view why, Status status);
   void open();
+  [[nodiscard]] bool find_room();
   [[nodiscard]] std::string no_endpoint() const;
   void on_first_slot();
   void update_link();

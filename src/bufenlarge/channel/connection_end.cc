@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Connection: its end by agreement.
+// Connection: its end by agreement, and the room it needs.
 #include <utility>
 
 #include "channel/connection.h"
@@ -21,6 +21,18 @@ void Connection<PortT>::end() {
   connect_.on_ended();
   update_link();
   if (connect_.timed()) want_time();
+}
+
+// The attempt is made again when there is room; another connection is asked to end.
+template <class PortT>
+bool Connection<PortT>::find_room() {
+  auto& core = link_.core();
+  core.port_has_room = link_.port().has_room(RoomFor::kAttempt);
+  if (core.port_has_room) return true;
+  link_.trace("attempt ", connect_.attempt(), " is to be made again: there is no room for it");
+  core.room_wanted = true;
+  give_way();
+  return false;
 }
 
 template <class PortT>

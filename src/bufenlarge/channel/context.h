@@ -43,6 +43,8 @@ class Context {
   // The channel or the loopback; nullptr when `peer` is out of range.
   [[nodiscard]] SendTarget* target(std::uint32_t peer);
 
+  // The most connections at once; 0 is no bound. To be called before the first channel.
+  void set_connections_max(std::uint32_t connections) { core_.connections_max = connections; }
   // The bound on registered window memory, in bytes; none before.
   void set_window_bytes_max(std::uint64_t bytes) { windows_.set_bytes_max(bytes); }
   // Lets all peers read this memory, and write it where the fabric can tell of that, until deregister_window(). False

@@ -76,6 +76,7 @@ struct Core {
         rank(rank_in),
         job_id(job_id_of(expected_in.job_key)),
         upper(upper_in),
+        connections_max(settings_in.connections_max),
         control(port_in) {}
 
   Port& port;
@@ -84,6 +85,7 @@ struct Core {
   const std::uint32_t rank;
   const std::uint32_t job_id;
   const UpperLayer upper;
+  std::uint32_t connections_max;  // 0: no bound
   ControlSlab<Port> control;
   UserRegistrations<Port> source_registrations;       // for responses and own writes
   UserRegistrations<Port> destination_registrations;  // for reads
@@ -93,6 +95,7 @@ struct Core {
   ClosingCounters closing;
   PollGroups<Channel> rings;
   std::vector<Channel*> links;  // channels with an endpoint
+  std::size_t links_most = 0;   // that there were at one time
   WorkList<Channel> pending;   // something could not be done at once
   WorkList<Channel> notified;  // notified writes are to be received
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
@@ -104,9 +107,10 @@ struct Core {
   std::uint64_t random_state = 0;
   std::uint64_t ask_again_us = 0;  // from when on another connection may be asked to end for room
   bool room_wanted = false;        // a connection waits for room
+  bool port_has_room = true;       // the port had what a connection takes when it was asked last
 
   [[nodiscard]] bool has_room() const {
-    return settings.connections_max == 0 || links.size() < settings.connections_max;
+    return port_has_room && (connections_max == 0 || links.size() < connections_max);
   }
 
   // splitmix64; for jitter only

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "channel/peer_link.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -22,13 +23,17 @@ template <class PortT>
 bool PeerLink<PortT>::hold(typename Port::Link endpoint) {
   endpoint_ = std::move(endpoint);
   if (has_endpoint()) core_.links.push_back(&channel_);
+  core_.links_most = std::max(core_.links_most, core_.links.size());
   return has_endpoint();
 }
 
 template <class PortT>
 void PeerLink<PortT>::close() {
   lost_ = false;
-  if (has_endpoint()) std::erase(core_.links, &channel_);
+  if (has_endpoint()) {
+    std::erase(core_.links, &channel_);
+    core_.port_has_room = true;
+  }
   endpoint_ = typename Port::Link();
 }
 

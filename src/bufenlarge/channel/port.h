@@ -8,7 +8,8 @@
 //          and returns what allocate() had mapped to the system. No region is destroyed while a write reads it.
 // Link     One endpoint. open() and accept() return it, or an empty one if they fail. The destructor closes the
 //          endpoint; no callback names it after that. Each callback gets the `user` that came with it.
-//          After open() failed, lacks_descriptors() returns true if that was for a lack of this process that may pass.
+//          has_room(kind) is asked before. It returns false while there is nothing to spare for one more link: then
+//          open() would fail, and accept() would leave nothing for the next caller.
 //          reached() returns false while the port knows that the peer's host has not responded to open().
 // Request  A connection request of a peer. The caller accepts or rejects it, once.
 //
@@ -79,6 +80,9 @@ enum class WriteUse : std::uint8_t {
   kLastData,       // data; the last write of a response, of which the peer gets `sequence`
 };
 
+// What room is asked for: an attempt, or a request that is at hand and has taken its part already.
+enum class RoomFor : std::uint8_t { kAttempt, kRequest };
+
 // Returns true for a write from user memory to user memory.
 constexpr bool is_data(WriteUse use) {
   return use == WriteUse::kData || use == WriteUse::kMoreData || use == WriteUse::kLastData;
@@ -146,7 +150,7 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
   { port.reached(link) } -> std::same_as<bool>;
-  { port.lacks_descriptors() } -> std::same_as<bool>;
+  { port.has_room(RoomFor::kAttempt) } -> std::same_as<bool>;
   { port.write(link, write) } -> std::same_as<WriteResult>;
   { port.group(link) } -> std::same_as<std::uint32_t>;
   { port.now_us() } -> std::same_as<std::uint64_t>;

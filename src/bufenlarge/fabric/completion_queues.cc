@@ -40,10 +40,17 @@ int CompletionQueues::open(std::size_t entries) {
   return 0;
 }
 
+bool CompletionQueues::full() const { return std::ranges::none_of(queues_, &CompletionQueue::has_room); }
+
+CompletionQueue& CompletionQueues::crowd() {
+  CompletionQueue& emptiest = **std::ranges::min_element(queues_, {}, &CompletionQueue::reserved);
+  emptiest.reserved += plan_.per_endpoint;
+  return emptiest;
+}
+
 CompletionQueue* CompletionQueues::reserve() {
   const std::size_t per_endpoint = plan_.per_endpoint;
-  const auto has_room = [&](const auto& queue) { return queue->entries - queue->reserved >= per_endpoint; };
-  auto found = std::ranges::find_if(queues_, has_room);
+  auto found = std::ranges::find_if(queues_, &CompletionQueue::has_room);
   if (found == queues_.end()) {
     std::size_t entries = std::min(plan_.entries_max, 2 * queues_.back()->entries);
     while (open(entries) != 0) {  // the device may not have as many

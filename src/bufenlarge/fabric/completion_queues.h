@@ -24,6 +24,8 @@ struct CompletionQueue {
   // Called when an endpoint of this queue was closed. (libfabric moves the completions it has left to a list of
   // its own.)
   void give_back() { reserved -= per_endpoint; }
+  // Returns true if it has entries for one more endpoint.
+  [[nodiscard]] bool has_room() const { return reserved + per_endpoint <= entries; }
 
   QueueFid fid;
   std::size_t entries = 0;
@@ -54,6 +56,10 @@ class CompletionQueues {
 
   // Reserves the entries of one more endpoint and returns their queue, or nullptr if none could be opened.
   [[nodiscard]] CompletionQueue* reserve();
+  // Returns true if the next endpoint needs another queue.
+  [[nodiscard]] bool full() const;
+  // Where a queue has no bound (tcp): one more endpoint for the queue that has the fewest, full or not.
+  [[nodiscard]] CompletionQueue& crowd();
 
   [[nodiscard]] std::size_t size() const { return queues_.size(); }
   // Returns the entries that each endpoint reserves; 0 where the queue has no bound.

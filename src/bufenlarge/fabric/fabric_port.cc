@@ -67,9 +67,11 @@ QueuePlan FabricPort::plan_queues(fi_wait_obj verbs_wait, std::uint32_t receives
 }
 
 // Returns nullptr if no queue could be opened or watched. A queue that is the only one is not watched: it would cost
-// each arrival some 150 ns to wake the epoll set for nothing.
+// each arrival some 150 ns to wake the epoll set for nothing. Where descriptors are short, they are for connections:
+// then a queue has more endpoints than it should.
 CompletionQueue* FabricPort::reserve_queue() {
-  CompletionQueue* queue = completions_->reserve();
+  const bool crowded = !verbs_ && completions_->full() && !spare_descriptors(kGroupDescriptors + kGroupEndpoints);
+  CompletionQueue* queue = crowded ? &completions_->crowd() : completions_->reserve();
   if (!succeeded("fi_cq_open", queue == nullptr ? -FI_ENOMEM : 0)) return nullptr;
   if (verbs_ || completions_->size() == 1) return queue;
   const bool watched = ready_.watch((*completions_)[0]) && ready_.watch(*queue);
@@ -203,22 +205,32 @@ void EndpointLink::close() {
   endpoint_ = nullptr;
 }
 
-// On verbs a connection takes none.
-bool FabricPort::has_descriptors() {
-  lacks_descriptors_ = !verbs_ && !descriptors_.ample();
-  if (lacks_descriptors_) last_error_ = "no file descriptor is to spare";
-  if (lacks_descriptors_ && on_no_descriptor_) std::exchange(on_no_descriptor_, nullptr)();
-  return !lacks_descriptors_;
+bool FabricPort::has_room(RoomFor what) {
+  if (verbs_ || descriptors_.hold(what == RoomFor::kAttempt ? 1 : 0)) return true;
+  if (on_no_descriptor_) std::exchange(on_no_descriptor_, nullptr)();
+  return false;
+}
+
+ConnectionLimits FabricPort::connection_limits() const {
+  ConnectionLimits limits;
+  if (verbs_) {
+    if (info_->domain_attr->ep_cnt != 0) limits.queue_pairs = info_->domain_attr->ep_cnt;
+    return limits;
+  }
+  limits.descriptors = free_descriptors();
+  if (completions_->per_endpoint() == 0) return limits;  // one queue for all
+  limits.group_endpoints = kGroupEndpoints;
+  limits.group_descriptors = kGroupDescriptors - 1;
+  return limits;
 }
 
 // The rest of the process may take the last descriptor at any time; then callers come only when the reserve is free.
 void FabricPort::look_after_descriptors() {
   constexpr std::uint32_t kPolls = 256;
-  if (++idle_polls_ % kPolls == 0) (void)has_descriptors();
+  if (++idle_polls_ % kPolls == 0) (void)has_room(RoomFor::kAttempt);
 }
 
 FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte> data, void* user) {
-  if (!has_descriptors()) return {};
   const InfoPtr info(fi_dupinfo(info_.get()));
   if (!info) return {};
   static_cast<sockaddr_in*>(info->src_addr)->sin_port = 0;
@@ -232,12 +244,7 @@ FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte
   return link;
 }
 
-// A caller that there is no descriptor for is told to come again: a refusal without private data.
 FabricPort::Link FabricPort::accept(Request& request, std::span<const std::byte> data, void* user) {
-  if (!has_descriptors()) {
-    reject(request, {});
-    return {};
-  }
   const InfoPtr info = std::move(request.info);
   Link link(make_endpoint(info.get(), user));
   if (!link) {

@@ -29,6 +29,7 @@
 
 #include "channel/port.h"
 #include "fabric/completion_queues.h"
+#include "fabric/connection_bound.h"
 #include "fabric/descriptors.h"
 #include "fabric/endpoint.h"
 #include "fabric/fid.h"
@@ -86,8 +87,10 @@ class FabricPort {
   }
   // Sets a callback for the first time that a connection has to wait for a file descriptor.
   void set_on_no_descriptor(std::function<void()> callback) { on_no_descriptor_ = std::move(callback); }
-  // Returns true if open() returned an empty link because there was no file descriptor to spare.
-  [[nodiscard]] bool lacks_descriptors() const { return lacks_descriptors_; }
+  // What connections take here, and what there is of it; without what the port does not know of.
+  [[nodiscard]] ConnectionLimits connection_limits() const;
+  // On tcp, whether there is a file descriptor to spare. On verbs a connection takes none.
+  [[nodiscard]] bool has_room(RoomFor what);
   // Returns the text of the last error: when open() or accept() returned an empty link, the call that failed
   // and why.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
@@ -152,7 +155,6 @@ class FabricPort {
   [[nodiscard]] CompletionQueue* reserve_queue();
   void listen();
   [[nodiscard]] bool events_due();
-  [[nodiscard]] bool has_descriptors();
   void look_after_descriptors();
   [[nodiscard]] bool enough_events(unsigned requests, std::uint64_t since_us);
   template <class Handler>
@@ -217,7 +219,6 @@ class FabricPort {
   const ArrivalChoice arrival_choice_;
   const std::uint32_t peers_;   // expected
   std::uint32_t receives_ = 0;  // that each endpoint posts
-  bool lacks_descriptors_ = false;
   bool immediate_data_ = false;
   bool inline_words_ = false;
   bool sleeps_ = false;  // verbs: the completion queues have descriptors

@@ -54,6 +54,9 @@ void MPIDI_BUFENLARGE_totals_of_process(MPIDI_BUFENLARGE_totals_t * totals)
         totals->channels_failed += stats.channels_failed;
         totals->connects_refused += stats.connects_refused;
         totals->connects_crossed += stats.connects_crossed;
+        totals->connections_most = MPL_MAX(totals->connections_most, stats.connections_most);
+        totals->connections_closed += stats.connections_closed;
+        totals->connections_reopened += stats.connections_reopened;
         totals->registrations += stats.registrations;
         totals->deregistrations += stats.deregistrations;
         add_context_rendezvous(&totals->rendezvous, &stats);
@@ -92,6 +95,9 @@ static void add_context(MPIDI_BUFENLARGE_report_t * report, int vci)
     report->channels_failed += stats.channels_failed;
     report->connects_refused += stats.connects_refused;
     report->connects_crossed += stats.connects_crossed;
+    report->connections_most = MPL_MAX(report->connections_most, stats.connections_most);
+    report->connections_closed += stats.connections_closed;
+    report->connections_reopened += stats.connections_reopened;
     report->registered_bytes += stats.registered_bytes;
     report->registered_bytes_max += stats.registered_bytes_max;
     report->registrations += stats.registrations;
@@ -111,6 +117,8 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     snprintf(report->address, sizeof(report->address), "%s", stats.address);
     snprintf(report->arrival, sizeof(report->arrival), "%s", stats.arrival);
     snprintf(report->arrival_reason, sizeof(report->arrival_reason), "%s", stats.arrival_reason);
+    report->connections_max = stats.connections_max;
+    snprintf(report->connections_reason, sizeof(report->connections_reason), "%s", stats.connections_reason);
     bufenlarge_context_peer_memory(context, &report->peer_memory);
     snprintf(report->memory_basis, sizeof(report->memory_basis), "%s", report->peer_memory.basis);
     report->peer_memory.basis = NULL;   /* means nothing elsewhere */

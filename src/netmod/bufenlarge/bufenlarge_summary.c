@@ -167,6 +167,16 @@ static void print_peer_memory(const MPIDI_BUFENLARGE_report_t * report)
            (unsigned long long) memory->driver_bytes, report->memory_basis);
 }
 
+static void print_connections(const MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    char bound[16] = "none";
+    if (report->connections_max != 0)
+        snprintf(bound, sizeof(bound), "%u", (unsigned) report->connections_max);
+    printf("connections of a process: bound %s (%s), %llu at most; of all: %llu closed, %llu made again\n", bound,
+           report->connections_reason, (unsigned long long) totals->connections_most,
+           (unsigned long long) totals->connections_closed, (unsigned long long) totals->connections_reopened);
+}
+
 void MPIDI_BUFENLARGE_summary_table(const MPIDI_BUFENLARGE_summary_t * summary)
 {
     const MPIDI_BUFENLARGE_report_t *own = summary->own;
@@ -174,6 +184,7 @@ void MPIDI_BUFENLARGE_summary_table(const MPIDI_BUFENLARGE_summary_t * summary)
            own->protocol, own->interface_name);
     printf("arrival: %s: %s\n", own->arrival, own->arrival_reason);
     print_peer_memory(own);
+    print_connections(own, summary->totals);
     if (summary->has_channels)
         print_channels(summary);
     print_missing(summary);

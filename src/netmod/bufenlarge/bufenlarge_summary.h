@@ -23,7 +23,11 @@ typedef struct {
     uint32_t channels_failed;
     uint32_t connects_refused;
     uint32_t connects_crossed;
+    uint32_t connections_most;  /* at one time, of the VCI that had most */
+    uint32_t connections_max;   /* that a VCI may have; 0: no bound */
     uint32_t channel_count;     /* of the array, of all VCIs; also counts channels that never connected */
+    uint64_t connections_closed;        /* by agreement */
+    uint64_t connections_reopened;
     uint64_t registered_bytes;
     uint64_t registered_bytes_max;
     uint64_t registrations;
@@ -34,6 +38,7 @@ typedef struct {
     char address[64];
     char arrival[16];
     char arrival_reason[144];
+    char connections_reason[144];
     char memory_basis[48];
     MPIDI_BUFENLARGE_rendezvous_t rendezvous;
     bufenlarge_peer_memory_t peer_memory;       /* on one VCI; its text is memory_basis */

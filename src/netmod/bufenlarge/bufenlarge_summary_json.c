@@ -116,6 +116,12 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     write_number(file, "channels_failed", report->channels_failed);
     write_number(file, "connects_refused", report->connects_refused);
     write_number(file, "connects_crossed", report->connects_crossed);
+    write_number(file, "connections_most", report->connections_most);
+    write_number(file, "connections_max", report->connections_max);
+    write_number(file, "connections_closed", report->connections_closed);
+    write_number(file, "connections_reopened", report->connections_reopened);
+    fprintf(file, ", ");
+    write_text(file, "connections_reason", report->connections_reason);
     write_rendezvous(file, &report->rendezvous);
     fprintf(file, ",\n     \"channels\": [");
     for (uint32_t i = 0; i < report->channel_count; i++) {
@@ -189,6 +195,9 @@ static void write_totals(FILE * file, const MPIDI_BUFENLARGE_summary_t * summary
     write_number(file, "channels_failed", totals->channels_failed);
     write_number(file, "connects_refused", totals->connects_refused);
     write_number(file, "connects_crossed", totals->connects_crossed);
+    write_number(file, "connections_most", totals->connections_most);
+    write_number(file, "connections_closed", totals->connections_closed);
+    write_number(file, "connections_reopened", totals->connections_reopened);
     write_rendezvous(file, &totals->rendezvous);
     fprintf(file, "}\n");
 }

@@ -52,6 +52,9 @@ typedef struct {
     uint64_t channels_failed;
     uint64_t connects_refused;
     uint64_t connects_crossed;
+    uint64_t connections_most;  /* of the VCI that had most */
+    uint64_t connections_closed;        /* by agreement */
+    uint64_t connections_reopened;
     MPIDI_BUFENLARGE_rendezvous_t rendezvous;
     /* Over processes. */
     MPIDI_BUFENLARGE_distribution_t process_channels;   /* connected */
@@ -180,6 +183,10 @@ static inline void MPIDI_BUFENLARGE_totals_merge(MPIDI_BUFENLARGE_totals_t * to,
     to->channels_failed += from->channels_failed;
     to->connects_refused += from->connects_refused;
     to->connects_crossed += from->connects_crossed;
+    if (from->connections_most > to->connections_most)
+        to->connections_most = from->connections_most;
+    to->connections_closed += from->connections_closed;
+    to->connections_reopened += from->connections_reopened;
     MPIDI_BUFENLARGE_rendezvous_merge(&to->rendezvous, &from->rendezvous);
     MPIDI_BUFENLARGE_distribution_merge(&to->process_channels, &from->process_channels);
     MPIDI_BUFENLARGE_distribution_merge(&to->process_messages, &from->process_messages);

@@ -142,6 +142,44 @@ TEST_CASE("an own attempt gives way to a caller that comes before it in the orde
   CHECK(fixture.last_rejection() == RejectReason::kNoRoom);
 }
 
+TEST_CASE("a port without a descriptor to spare is served as a process that has all its connections", "[closer][S4]") {
+  RoomFixture fixture;
+  fixture.use(3);
+  fixture.port.now += 100;
+  fixture.port.no_descriptors = true;
+  // event: a caller
+  fixture.port.request(fixture.peer(5).hello_bytes(1));
+  fixture.rounds(FakeContext::kEventRounds);
+  REQUIRE(fixture.port.rejections.size() == 1);
+  CHECK(fixture.last_rejection() == RejectReason::kNoRoom);
+  const std::uint32_t number = fixture.asked(3);
+  CHECK(number == 1);
+  // event: the connection ends, which gives back a descriptor; the caller comes again
+  fixture.agree(3, number);
+  fixture.rounds(4);
+  CHECK(fixture.context.core().links.empty());
+  fixture.port.no_descriptors = false;
+  fixture.port.request(fixture.peer(5).hello_bytes(2));
+  fixture.rounds(FakeContext::kEventRounds);
+  CHECK(fixture.port.accepted.size() == 1);
+}
+
+TEST_CASE("an own attempt without a descriptor asks another connection to end", "[closer][S4]") {
+  RoomFixture fixture;
+  fixture.use(3);
+  fixture.port.now += 100;
+  fixture.port.no_descriptors = true;
+  REQUIRE(fixture.send({8}, 4) == kNothingSent);
+  fixture.rounds(4);
+  CHECK(fixture.port.opened.size() == 1);
+  const std::uint32_t number = fixture.asked(3);
+  CHECK(number == 1);
+  fixture.port.no_descriptors = false;  // what the end gives back
+  fixture.agree(3, number);
+  for (int i = 0; i < 4; ++i, fixture.port.now += Connect::kRoomPauseMaxUs) fixture.rounds(4);
+  CHECK(fixture.port.opened.size() == 2);
+}
+
 TEST_CASE("a caller that replaces its own connection needs no room", "[closer]") {
   RoomFixture fixture;
   fixture.ask_in(3, 1);
