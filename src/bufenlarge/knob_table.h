@@ -30,7 +30,7 @@
     "How a receiver learns that slots are there. polled: it looks at memory, and at a check where the " \
     "device may place bytes out of order. notified: a completion tells (immediate data; a message after " \
     "the write on iWARP). mixed: small slots polled, writes with larger ones by notification. auto: mixed on " \
-    "RoCE, polled on iWARP and tcp.")                                                                 \
+    "RoCE, notified there where processes sleep, polled on iWARP and tcp.")                           \
   X(HOT_CHANNELS, hot_channels, "32", "0 to 1024",                                                    \
     "On RoCE and iWARP, polled or mixed: the most connections whose memory each round of progress looks at. The "  \
     "peers of the others, which cost nothing, notify of what they write.")                            \

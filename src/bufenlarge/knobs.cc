@@ -156,18 +156,18 @@ bool read_idle_close(Values& values, std::string_view text) {
   return text == "off" || read_duration(values.idle_close_us, text, 24 * kHourUs);
 }
 
-bool read_connections(Values& values, std::string_view text) {
-  values.connections.reset();
-  if (text == "auto") return true;
-  if (const auto value = number(text, 0, 1u << 20)) values.connections = static_cast<std::uint32_t>(*value);
-  return values.connections.has_value();
-}
-
-bool read_hot_channels(Values& values, std::string_view text) {
-  const auto value = number(text, 0, 1024);
-  if (value) values.hot_channels = static_cast<std::uint32_t>(*value);
+bool read_count(std::uint32_t& into, std::string_view text, std::uint32_t most) {
+  const auto value = number(text, 0, most);
+  if (value) into = static_cast<std::uint32_t>(*value);
   return value.has_value();
 }
+
+bool read_connections(Values& values, std::string_view text) {
+  values.connections.reset();
+  return text == "auto" || read_count(values.connections.emplace(), text, 1u << 20);
+}
+
+bool read_hot_channels(Values& values, std::string_view text) { return read_count(values.hot_channels, text, 1024); }
 
 using Reader = bool (*)(Values&, std::string_view);
 constexpr Reader kReaders[] = {

@@ -22,7 +22,10 @@ summary_program='
 case_summary() {
     local setting=$4 arrival=mixed
     [ "${RDMA_VM_FABRIC:?a case for tools/rdma-vm}" = rxe ] || arrival=polled # what auto comes to
-    case $setting in notified | polled) arrival=$setting ;; esac
+    case $RDMA_VM_FABRIC/$setting in
+        */notified | */polled) arrival=$setting ;;
+        rxe/default) arrival=notified ;; # four ranks on two processors sleep
+    esac
     judge_summary "$work/log/summary-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
         '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' \
         --arg fabric "$RDMA_VM_FABRIC" --arg arrival "$arrival" "$summary_program"

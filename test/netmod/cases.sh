@@ -213,6 +213,7 @@ device_cases() {
     echo "growth/default/4|growth|4|growth|default 0:3|120"
     echo "growth/notified/4|growth|4|growth|notified 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
+    echo "summary/awake/4|summary|4|demo|awake|60"
     echo "summary/notified/4|summary|4|demo|notified|60"
     echo "summary/polled/4|summary|4|demo|polled|60"
 }

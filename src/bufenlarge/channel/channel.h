@@ -123,7 +123,7 @@ class Channel : public SendTarget {
   [[nodiscard]] const RingBytes& ring_bytes() const { return link_.ring_bytes(); }
 
   // ---- its place in the poll set; see hot_channels.h
-  [[nodiscard]] bool watched() const { return receive_ring_.poll_index() != ReceiveRing<Port>::kNotWatched; }
+  [[nodiscard]] bool watched() const { return receive_ring_.watched(); }
   [[nodiscard]] std::size_t poll_index() const { return receive_ring_.poll_index(); }
   void set_poll_index(std::size_t index) { receive_ring_.set_poll_index(index); }
   void set_hot(bool hot) { receive_ring_.set_hot(hot); }

@@ -116,9 +116,7 @@ template <class PortT>
 unsigned Context<PortT>::serve_notified() {
   unsigned moved = 0;
   core_.notified.serve([this, &moved](Channel& channel) {
-    const unsigned taken = channel.receive();
-    if (taken != 0) hot_.on_slots(channel);
-    moved += taken;
+    moved += hot_.receive(channel);
     return channel.notified();
   });
   return moved;

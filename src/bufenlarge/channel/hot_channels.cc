@@ -21,7 +21,11 @@ template <class PortT>
 inline unsigned HotChannels<PortT>::look_at(const typename PollSet<Channel>::Entry& entry) {
   if (!entry.arrived()) [[likely]]
     return 0;
-  Channel& channel = *entry.channel;
+  return receive(*entry.channel);
+}
+
+template <class PortT>
+unsigned HotChannels<PortT>::receive(Channel& channel) {
   const unsigned taken = channel.receive();
   if (taken != 0) on_slots(channel);
   return taken;
@@ -34,12 +38,7 @@ unsigned HotChannels<PortT>::look_at_cold() {
     if (next_cold_ < rings().hot() || next_cold_ >= rings().size()) next_cold_ = rings().hot();
     moved += look_at(rings()[next_cold_++]);
   }
-  core_.control.read_hints([this, &moved](void* owner) {
-    auto& channel = *static_cast<Channel*>(owner);
-    const unsigned taken = channel.receive();
-    if (taken != 0) on_slots(channel);
-    moved += taken;
-  });
+  core_.control.read_hints([this, &moved](void* owner) { moved += receive(*static_cast<Channel*>(owner)); });
   cool_one();
   return moved;
 }

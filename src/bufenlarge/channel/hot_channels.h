@@ -34,8 +34,8 @@ class HotChannels {
   unsigned look();
   // The channel has a connection, its first or another one.
   void on_connected(Channel& channel);
-  // Slots of a channel were taken otherwise than by look().
-  void on_slots(Channel& channel);
+  // Takes what has arrived in a channel's ring. Returns how many slots.
+  unsigned receive(Channel& channel);
 
   static constexpr std::size_t kKept = 4;
   static constexpr std::uint32_t kColdEvery = 4;  // rounds
@@ -50,6 +50,7 @@ class HotChannels {
   [[nodiscard]] PollSet<Channel>& rings() { return core_.rings.of(0); }
   [[nodiscard]] unsigned look_at(const typename PollSet<Channel>::Entry& entry);
   [[nodiscard]] unsigned look_at_cold();
+  void on_slots(Channel& channel);
   void heat(Channel& channel);
   void cool_one();
 

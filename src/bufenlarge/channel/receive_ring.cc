@@ -32,8 +32,8 @@ void ReceiveRing<PortT>::end() {
 
 template <class PortT>
 void ReceiveRing<PortT>::watch() {
-  if (poll_index_ != kNotWatched && poll_group_ != link_.group()) unwatch();  // an endpoint was replaced
-  if (poll_index_ == kNotWatched) {
+  if (watched() && poll_group_ != link_.group()) unwatch();  // an endpoint was replaced
+  if (!watched()) {
     poll_group_ = link_.group();
     poll_index_ = link_.core().rings.of(poll_group_).add(&link_.channel());
   }
@@ -45,8 +45,8 @@ void ReceiveRing<PortT>::watch() {
 
 template <class PortT>
 void ReceiveRing<PortT>::unwatch() {
-  if (poll_index_ != kNotWatched) link_.core().rings.of(poll_group_).remove(poll_index_);
-  poll_index_ = kNotWatched;  // remove() has moved the entry
+  if (watched()) link_.core().rings.of(poll_group_).remove(poll_index_);
+  poll_index_ = PollSet<Channel<Port>>::kNone;  // remove() has moved the entry
 }
 
 template <class PortT>

@@ -40,9 +40,9 @@ class ReceiveRing {
   void unwatch();
 
   // ---- hot channels
-  static constexpr std::size_t kNotWatched = SIZE_MAX;
-  // The channel's place in the core's poll set.
+  // The channel's place in the core's poll set; PollSet::kNone while it is not watched.
   [[nodiscard]] std::size_t poll_index() const { return poll_index_; }
+  [[nodiscard]] bool watched() const { return poll_index_ != PollSet<Channel<Port>>::kNone; }
   void set_poll_index(std::size_t index) { poll_index_ = index; }
   // Tells the peer whether rounds look at this ring; what could not be written goes with tell_hot().
   void set_hot(bool hot);
@@ -88,7 +88,7 @@ class ReceiveRing {
   RingMemory<Region> ring_;
   RingConsumer consumer_;
   DirectionCounters counters_;
-  std::size_t poll_index_ = kNotWatched;
+  std::size_t poll_index_ = PollSet<Channel<Port>>::kNone;
   std::uint32_t poll_group_ = 0;
   std::uint32_t notifications_ = 0;  // writes whose last slot is not read yet
   std::uint16_t epoch_ = 0;

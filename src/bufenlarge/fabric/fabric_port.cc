@@ -46,7 +46,7 @@ FabricPort::FabricPort(const ProviderRequest& request)
   arrival_ = choose_arrival(*info_, request.arrival);
   const bool shared = verbs_ && info_->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
   if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? request.slots_max : 0);
-  completions_.emplace(domain, plan_queues(FI_WAIT_NONE, receives_));
+  completions_.emplace(domain, plan_queues(FI_WAIT_NONE));
   inline_bytes_ = info_->tx_attr->inject_size;
   inline_words_ = inline_bytes_ >= kWordBytes;
   parts_max_ = std::clamp<std::size_t>(std::min(info_->tx_attr->iov_limit, info_->tx_attr->rma_iov_limit), 1,
@@ -57,10 +57,10 @@ FabricPort::FabricPort(const ProviderRequest& request)
   listen();
 }
 
-QueuePlan FabricPort::plan_queues(fi_wait_obj verbs_wait, std::uint32_t receives) const {
+QueuePlan FabricPort::plan_queues(fi_wait_obj verbs_wait) const {
   if (verbs_)
-    return {verbs_wait, info_->tx_attr->size + receives, std::clamp<std::size_t>(peers_, 1, kFirstEndpointsMax),
-            kQueueEntriesMax, receives == 0 ? kReadsPerPortMax : std::size_t{0}};
+    return {verbs_wait, info_->tx_attr->size + receives_, std::clamp<std::size_t>(peers_, 1, kFirstEndpointsMax),
+            kQueueEntriesMax, receives_ == 0 ? kReadsPerPortMax : std::size_t{0}};
   // With FI_WAIT_FD the provider reads an idle queue by one epoll.
   if (FI_VERSION_GE(fi_version(), kPortWideProgress)) return {FI_WAIT_FD};
   return {FI_WAIT_FD, 1, kGroupEndpoints, kGroupEndpoints, kGroupEntries};

@@ -148,8 +148,7 @@ class FabricPort {
   [[nodiscard]] Event decode_error();
   // Reads a failed completion. Returns the endpoint that it belongs to, or nullptr if it names none.
   [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
-  // For endpoints that post so many receives; 0: with a shared receive context.
-  [[nodiscard]] QueuePlan plan_queues(fi_wait_obj verbs_wait, std::uint32_t receives) const;
+  [[nodiscard]] QueuePlan plan_queues(fi_wait_obj verbs_wait) const;
   // Lets the descriptors of all queues tell of what comes. Returns false if something is there already.
   [[nodiscard]] bool arm_queues();
   [[nodiscard]] CompletionQueue* reserve_queue();

@@ -36,7 +36,7 @@ bool FabricPort::enable_sleep() {
   if (!verbs_ || sleeps_) return true;
   const bool may_notify = arrival_choice_ == ArrivalChoice::kAuto || arrival_choice_ == ArrivalChoice::kNotified;
   if (!may_notify || !immediate_data_ || !endpoints_.empty()) return false;
-  CompletionQueues queues(domain_.get(), plan_queues(FI_WAIT_FD, receives_));
+  CompletionQueues queues(domain_.get(), plan_queues(FI_WAIT_FD));
   completions_.emplace(std::move(queues));
   arrival_ = {Arrival::kNotified, "immediate data, so that a process that waits can sleep"};
   sleeps_ = true;

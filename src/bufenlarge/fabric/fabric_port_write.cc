@@ -79,7 +79,7 @@ WriteResult FabricPort::write_verbs(Link& link, RdmaWrite<Region> write) const {
     copied = true;
   }
   const bool word = copied || write.use == WriteUse::kWord || write.use == WriteUse::kHint;
-  void* context = endpoint.context(word                   ? Operation::kWord
+  void* context = endpoint.context(word                 ? Operation::kWord
                                    : is_data(write.use) ? Operation::kData
                                                         : Operation::kSlots);
   const ssize_t code =
