@@ -85,10 +85,14 @@ inline unsigned Context<PortT>::poll_port() {
 }
 
 template <class PortT>
-inline unsigned Context<PortT>::look_at(const PollSet<Channel>& rings) {
+inline unsigned Context<PortT>::look_at(PollSet<Channel>& rings) {
   unsigned moved = 0;
-  for (const auto& entry : rings.all())
-    if (entry.arrived()) moved += entry.channel->receive();
+  const auto entries = rings.all();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!entries[i].arrived()) continue;
+    rings.found(i);
+    moved += entries[i].channel->receive();
+  }
   return moved;
 }
 
@@ -107,7 +111,10 @@ unsigned Context<PortT>::poll_events() {
 
 template <class PortT>
 inline unsigned Context<PortT>::on_placed(std::uint32_t group) {
-  const unsigned moved = look_at(core_.rings.of(group));
+  PollSet<Channel>& rings = core_.rings.of(group);
+  unsigned moved = 0;
+  if (const std::size_t same = rings.same_again(); same < rings.size()) moved = rings[same].channel->receive();
+  if (moved == 0) moved = look_at(rings);  // or the port would not report the group again
   placed_ += moved;
   return moved;
 }

@@ -92,7 +92,7 @@ class Context {
 
  private:
   unsigned poll_port();
-  unsigned look_at(const PollSet<Channel>& rings);
+  unsigned look_at(PollSet<Channel>& rings);
   unsigned poll_events();
   unsigned serve_notified();
   void serve_lists();

@@ -32,6 +32,16 @@ class PollSet {
   [[nodiscard]] std::span<const Entry> all() const { return entries_; }
   // The first so many entries are hot.
   [[nodiscard]] std::size_t hot() const { return hot_; }
+  // Returns the index of the entry that found() named last if its slot has arrived again, at most kAloneMax times
+  // running; otherwise size(). Where a group is reported anew after each round that found something, looking at that
+  // one ring is enough: a pair that talks does not pay for the others of its group, which wait a few rounds.
+  [[nodiscard]] std::size_t same_again() {
+    const bool again = alone_ < kAloneMax && recent_ < entries_.size() && entries_[recent_].arrived();
+    alone_ = again ? alone_ + 1 : 0;
+    return again ? recent_ : entries_.size();
+  }
+  void found(std::size_t index) { recent_ = index; }
+  static constexpr std::uint32_t kAloneMax = 3;
 
   // Adds a channel and returns its index, which the channel keeps.
   std::size_t add(Channel* channel) {
@@ -68,6 +78,8 @@ class PollSet {
 
   std::vector<Entry> entries_;
   std::size_t hot_ = 0;
+  std::size_t recent_ = kNone;
+  std::uint32_t alone_ = 0;  // times running that same_again() has named one
 };
 
 template <class Channel>

@@ -148,6 +148,31 @@ TEST_CASE("a round looks at the rings of the groups that the port reports, and a
   CHECK(fixture.upper.messages[1].size() == 1);
 }
 
+TEST_CASE("of a group the ring that had something before is read first, and keeps no other waiting", "[context][S1]") {
+  ContextFixture fixture;
+  FakePeer& one = fixture.connect(1);
+  FakePeer& two = fixture.connect(2);
+  fixture.port.placed.emplace();
+  const auto messages = [&](std::uint32_t rank) { return fixture.upper.messages[rank].size(); };
+  one.send(pattern(20));
+  CHECK(fixture.context.on_placed(0) == 1);
+  one.send(pattern(20));
+  two.send(pattern(20));
+  CHECK(fixture.context.on_placed(0) == 1);
+  CHECK(messages(1) == 2);
+  CHECK(messages(2) == 0);
+  CHECK(fixture.context.on_placed(0) == 1);  // as the port does after a round that found something
+  CHECK(messages(2) == 1);
+  one.send(pattern(20));
+  CHECK(fixture.context.on_placed(0) == 1);
+  two.send(pattern(20));
+  for (unsigned round = 0; round <= PollSet<FakeChannel>::kAloneMax; ++round) {
+    one.send(pattern(20));
+    (void)fixture.context.on_placed(0);
+  }
+  CHECK(messages(2) == 2);
+}
+
 TEST_CASE("the port learns from the context how many slots it took of a group", "[context][S1]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.connect(1);

@@ -38,6 +38,25 @@ TEST_CASE("an entry sees the commit word it expects and no other", "[poll_set]")
   CHECK_FALSE(set[index].arrived());
 }
 
+TEST_CASE("an entry that has an arrival again is named alone, and after three times all are looked at", "[poll_set]") {
+  PollSet<Member> set;
+  CHECK(set.same_again() == 0);
+  Member members[3];
+  std::uint64_t commits[3] = {0, 7, 7};
+  for (std::size_t i = 0; i < 3; ++i) set.update(set.add(&members[i]), &commits[i], 7);
+  CHECK(set.same_again() == 3);  // none was found before
+  set.found(1);
+  for (unsigned i = 0; i < PollSet<Member>::kAloneMax; ++i) CHECK(set.same_again() == 1);
+  CHECK(set.same_again() == 3);
+  CHECK(set.same_again() == 1);
+  commits[1] = 6;
+  CHECK(set.same_again() == 3);
+  commits[1] = 7;
+  set.found(2);
+  set.remove(2);
+  CHECK(set.same_again() == 2);  // what was found is no longer there
+}
+
 TEST_CASE("the last entry moves into a gap, and its channel learns its place", "[poll_set]") {
   PollSet<Member> set;
   Member members[4];
