@@ -23,8 +23,8 @@
     X(SLEEP_AFTER, sleep_after, "auto", "auto, never, or 1us to 1s, as a number with us, ms or s",       \
       "After this long without an event a process that waits in MPI sleeps until something comes, and leaves " \
       "its processor to others. auto: 5us where the job has more processes on the host than there are "    \
-      "processors, otherwise never. Only over tcp and RoCE, in processes without MPI threads that share no "   \
-      "memory with others.")
+      "processors, and only while more than these are runnable; otherwise never. "                          \
+      "Only over tcp and RoCE, in processes without MPI threads that share no memory with others.")
 /* *INDENT-ON* */
 
 #endif /* BUFENLARGE_KNOB_TABLE_H_INCLUDED */
