@@ -34,6 +34,8 @@ setting_environment() {
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
         three-notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
+        cap*) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_CONNECTIONS=${1#cap}" ;;
+        idle) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_IDLE_CLOSE=1ms" ;;
         vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
@@ -90,6 +92,7 @@ quick_cases() {
     done
     read_cases
     rendezvous_cases
+    closing_cases
     program_case stream default 4
     program_case threads one-slot 2
     program_case yields default 2
@@ -194,6 +197,7 @@ device_cases() {
     device_case p2p_random one-slot 4
     locked_cases
     device_rendezvous_cases
+    device_closing_cases
     echo "growth/default/4|growth|4|growth|default 0:3|120"
     echo "growth/notified/4|growth|4|growth|notified 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
