@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm.c: many connections at once, over tcp on the loopback interface, all processes of the job in this one.
+ * storm.c: many connections at once, over tcp on the loopback interface, all processes of the job in this one, but
+ * for `few`.
  *   storm callers N   N contexts call one at once. The longest progress call of the one that is called, the
  *                     processor time of its calls and of all, and the time until every message has arrived.
  *   storm silent N    One context sends to N peers that make no progress, then to one that does: the time until
  *                     that one's message has arrived.
+ *   storm few N       The one that is called is a process of its own, with 20 file descriptors to spare: the time until
+ *                     the messages of all N callers have arrived.
+ *   storm reopen N    One context sends to each of N others, and again when all the connections were closed: the
+ *                     median time of a first connect with its message, and of a second.
  * Output: lines `question,N,value,unit`.
  */
-#include <bufenlarge.h>
+#include "storm.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PATIENCE_US = 60 * 1000 * 1000 };
 
-static bufenlarge_context_t **contexts;
-static unsigned count;
-static unsigned arrived;
+bufenlarge_context_t **contexts;
+unsigned count;
+unsigned arrived;
 
-static void die(const char *what, const char *why)
+void die(const char *what, const char *why)
 {
     fprintf(stderr, "storm: %s: %s\n", what, why);
     exit(1);
 }
 
-static double now_us(clockid_t clock)
+double now_us(clockid_t clock)
 {
     struct timespec time;
     clock_gettime(clock, &time);
@@ -44,19 +49,22 @@ static void failed(void *user, uint32_t peer, bufenlarge_status_t status, const 
     die("a connection was lost", message);
 }
 
-static void open_all(void)
+/* Opens the contexts of the ranks from `first` to `end` - 1 into `contexts`, and gives back their addresses. */
+void open_some(unsigned first, unsigned end, const char *idle_close, unsigned char *addresses)
 {
-    unsigned char *addresses = calloc(count, BUFENLARGE_ADDRESS_BYTES);
     bufenlarge_options_t *options = bufenlarge_options_create();
     char message[BUFENLARGE_MESSAGE_BYTES];
 
-    contexts = calloc(count, sizeof(*contexts));
-    if (addresses == NULL || options == NULL || contexts == NULL)
+    if (contexts == NULL)
+        contexts = calloc(count, sizeof(*contexts));
+    if (options == NULL || contexts == NULL)
         die("start", "no memory");
     if (bufenlarge_options_set(options, "PROVIDER", "tcp", message, sizeof(message)) != 0 ||
-        bufenlarge_options_set(options, "INTERFACE", "lo", message, sizeof(message)) != 0)
+        bufenlarge_options_set(options, "INTERFACE", "lo", message, sizeof(message)) != 0 ||
+        bufenlarge_options_set(options, "CONNECTIONS", "0", message, sizeof(message)) != 0 ||
+        bufenlarge_options_set(options, "IDLE_CLOSE", idle_close, message, sizeof(message)) != 0)
         die("options", message);
-    for (unsigned rank = 0; rank < count; rank++) {
+    for (unsigned rank = first; rank < end; rank++) {
         bufenlarge_context_config_t config = {.options = options,.rank = rank,.size = count,
             .job_key = 0x5eed,.deliver = deliver,.failed = failed
         };
@@ -64,14 +72,33 @@ static void open_all(void)
             die("open", message);
         bufenlarge_context_address(contexts[rank], addresses + rank * BUFENLARGE_ADDRESS_BYTES);
     }
-    for (unsigned rank = 0; rank < count; rank++)
+    bufenlarge_options_destroy(options);
+}
+
+void tell_addresses(unsigned first, unsigned end, const unsigned char *addresses)
+{
+    for (unsigned rank = first; rank < end; rank++)
         if (bufenlarge_context_set_addresses(contexts[rank], addresses, count) != 0)
             die("addresses", "refused");
-    bufenlarge_options_destroy(options);
+}
+
+unsigned char *new_addresses(void)
+{
+    unsigned char *addresses = calloc(count, BUFENLARGE_ADDRESS_BYTES);
+    if (addresses == NULL)
+        die("start", "no memory");
+    return addresses;
+}
+
+void open_all(const char *idle_close)
+{
+    unsigned char *addresses = new_addresses();
+    open_some(0, count, idle_close, addresses);
+    tell_addresses(0, count, addresses);
     free(addresses);
 }
 
-static int send_to(unsigned from, unsigned to)
+int send_to(unsigned from, unsigned to)
 {
     char data[8] = "";
     struct iovec vector = {.iov_base = data,.iov_len = sizeof(data) };
@@ -83,7 +110,7 @@ static int send_to(unsigned from, unsigned to)
     return sent == sizeof(data);
 }
 
-static void must_go_on(double begin)
+void must_go_on(double begin)
 {
     if (now_us(CLOCK_MONOTONIC) - begin > PATIENCE_US)
         die("hang", "a message did not arrive in a minute");
@@ -92,11 +119,11 @@ static void must_go_on(double begin)
 static void callers(unsigned calling)
 {
     char *sent;
-    double longest = 0, hub_processor = 0, begin, processor;
+    double longest = 0, longest_processor = 0, hub_processor = 0, begin, processor;
 
     count = calling + 1;
     sent = calloc(count, 1);
-    open_all();
+    open_all("off");
     for (unsigned rank = 1; rank < count; rank++) {
         sent[rank] = (char) send_to(rank, 0);
         for (int round = 0; round < 4; round++) /* the request is in the listener's queue then */
@@ -108,8 +135,10 @@ static void callers(unsigned calling)
         double before = now_us(CLOCK_MONOTONIC), before_processor = now_us(CLOCK_PROCESS_CPUTIME_ID);
         bufenlarge_context_progress(contexts[0]);
         double took = now_us(CLOCK_MONOTONIC) - before;
-        hub_processor += now_us(CLOCK_PROCESS_CPUTIME_ID) - before_processor;
+        const double took_processor = now_us(CLOCK_PROCESS_CPUTIME_ID) - before_processor;
+        hub_processor += took_processor;
         longest = took > longest ? took : longest;
+        longest_processor = took_processor > longest_processor ? took_processor : longest_processor;
         for (unsigned rank = 1; rank < count; rank++) {
             bufenlarge_context_progress(contexts[rank]);
             if (!sent[rank])
@@ -118,6 +147,7 @@ static void callers(unsigned calling)
         must_go_on(begin);
     }
     printf("storm_longest_call,%u,%.1f,us\n", calling, longest);
+    printf("storm_longest_call_processor,%u,%.1f,us\n", calling, longest_processor);
     printf("storm_hub_processor,%u,%.1f,us\n", calling, hub_processor);
     printf("storm_processor,%u,%.1f,us\n", calling, now_us(CLOCK_PROCESS_CPUTIME_ID) - processor);
     printf("storm_all_arrived,%u,%.1f,us\n", calling, now_us(CLOCK_MONOTONIC) - begin);
@@ -131,7 +161,7 @@ static void silent(unsigned computing)
     int sent = 0;
 
     count = computing + 2;
-    open_all();
+    open_all("off");
     for (unsigned rank = 1; rank <= computing; rank++) {
         (void) send_to(0, rank);
         bufenlarge_context_progress(contexts[0]);
@@ -151,13 +181,17 @@ int main(int argc, char **argv)
     const unsigned others = argc == 3 ? (unsigned) strtoul(argv[2], NULL, 10) : 0;
 
     if (others == 0 || others > 8192)
-        die("usage", "storm callers|silent N");
+        die("usage", "storm callers|silent|few|reopen N");
     if (strcmp(argv[1], "callers") == 0)
         callers(others);
     else if (strcmp(argv[1], "silent") == 0)
         silent(others);
+    else if (strcmp(argv[1], "few") == 0)
+        few(others);
+    else if (strcmp(argv[1], "reopen") == 0)
+        reopen(others);
     else
-        die("usage", "storm callers|silent N");
+        die("usage", "storm callers|silent|few|reopen N");
     for (unsigned rank = 0; rank < count; rank++)
         bufenlarge_context_close(contexts[rank]);
     free(contexts);
