@@ -48,8 +48,10 @@ class SimWorld {
   void settle();
   [[nodiscard]] bool closing() const;
   [[nodiscard]] bool all_closed() const;
+  // Connections may end by agreement: for time, or for room, which a port without descriptors wants, too.
   [[nodiscard]] bool closes() const {
-    return config_.channel.idle_close_us != 0 || config_.channel.connections_max != 0 || config_.port_links_max != 0;
+    return config_.channel.idle_close_us != 0 || config_.channel.connections_max != 0 || config_.port_links_max != 0 ||
+           config_.faults.open_fails != 0;
   }
   void close();
   [[nodiscard]] bool ok() const { return fabric_.violation.empty(); }
