@@ -31,7 +31,7 @@ class Attempts {
   static constexpr std::uint32_t kYoungMax = 64;
   // A peer that is ready responds within 1 ms on tcp over loopback. With this, the one that is ready behind 1,000
   // silent ones is asked within 10 ms (docs/decisions/0022-storms.md).
-  static constexpr std::uint64_t kYoungUs = 5'000;
+  static constexpr std::uint64_t kYoungUs = 2'500;
   // libfabric resolves the route to a peer within this time, or gives up (verbs: 2 s).
   static constexpr std::uint64_t kRouteUs = 2'100'000;
 
