@@ -35,6 +35,20 @@ compile_for() {
     done
 }
 
+# compile_contexts PROGRAM PREFIX LOG SOURCE...: a program of the library alone, with many contexts in a process.
+compile_contexts() {
+    local program=$1 from=$2 log=$3
+    shift 3
+    [ -e "$from/lib/libbufenlarge.a" ] || die "no lib/libbufenlarge.a in $from"
+    mkdir "$program.objects"
+    # shellcheck disable=SC2016
+    step "$log" 120 "compiling $(basename "$program")" sh -c '
+        program=$1 from=$2 && cd "$3" && shift 3 &&
+        gcc -O2 -Wall -Wextra -I"$from/include" -c "$@" &&
+        g++ -o "$program" ./*.o "$from/lib/libbufenlarge.a" $(pkg-config --libs libfabric libxxhash) -lpthread' \
+        sh "$program" "$from" "$program.objects" "${@/#/$top/bench/}" "$top/bench/many_contexts.c"
+}
+
 # Two processors for the two ranks, on different cores where there is a choice.
 two_processors() {
     local allowed first='' processor siblings

@@ -11,115 +11,35 @@
  *
  * Output: lines `question,peers,value,unit`; the value is the lowest mean of BATCHES batches, and the median of them.
  */
-#include <bufenlarge.h>
+#include "many_contexts.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PEERS_MAX = 4096, HERE_MAX = 512, BATCHES = 21, CALLS = 2000, MESSAGES = 500, SETTLE = 3000 };
 
-static bufenlarge_context_t *contexts[PEERS_MAX + 1];
 static unsigned peers, here;
-static const char *provider = "tcp", *interface_name = "lo", *hot_channels = "32";
+static knob_t knobs[] = { {"PROVIDER", "tcp", 0}, {"INTERFACE", "lo", 0}, {"HOT_CHANNELS", "32", 1}, {NULL, NULL, 0} };
 static unsigned char *addresses;        /* of all ranks, in memory that all processes share */
-static unsigned long delivered;
-
-static void die(const char *what, const char *why)
-{
-    fprintf(stderr, "idle_peers: %s: %s\n", what, why);
-    exit(1);
-}
-
-static void deliver(void *user, uint32_t peer, const void *data, size_t bytes, unsigned marks)
-{
-    (void) user, (void) peer, (void) data, (void) bytes;
-    delivered += (marks & BUFENLARGE_LAST) != 0;
-}
-
-static void failed(void *user, uint32_t peer, bufenlarge_status_t status, const char *message)
-{
-    (void) user, (void) peer, (void) status;
-    die("a connection was lost", message);
-}
-
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1e6 + now.tv_nsec * 1e-3;
-}
-
-/* Each context takes a dozen descriptors, and each connection two more. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static void open_contexts(unsigned first, unsigned end)
-{
-    const char *knobs[][2] = { {"PROVIDER", provider}, {"INTERFACE", interface_name}, {"HOT_CHANNELS", hot_channels} };
-    bufenlarge_options_t *options = bufenlarge_options_create();
-    char message[BUFENLARGE_MESSAGE_BYTES];
-
-    for (size_t i = 0; i < sizeof(knobs) / sizeof(*knobs); i++)
-        if (bufenlarge_options_set(options, knobs[i][0], knobs[i][1], message, sizeof(message)) != 0 &&
-            strcmp(knobs[i][0], "HOT_CHANNELS") != 0)   /* which a library to compare with may not have */
-            die("options", message);
-    for (unsigned rank = first; rank < end; rank++) {
-        bufenlarge_context_config_t config = {.options = options,.rank = rank,.size = peers + 1,
-            .job_key = 0x5eed,.deliver = deliver,.failed = failed
-        };
-        if (bufenlarge_context_open(&config, &contexts[rank], message, sizeof(message)) != 0)
-            die("open", message);
-        bufenlarge_context_address(contexts[rank], addresses + rank * BUFENLARGE_ADDRESS_BYTES);
-    }
-    bufenlarge_options_destroy(options);
-}
-
-static void set_addresses(unsigned first, unsigned end)
-{
-    for (unsigned rank = first; rank < end; rank++)
-        if (bufenlarge_context_set_addresses(contexts[rank], addresses, peers + 1) != 0)
-            die("addresses", "refused");
-}
 
 /* 8 bytes from a peer to the hub; returns when they are delivered. */
 static void send_one(unsigned rank)
 {
-    uint64_t word = rank;
-    struct iovec iov = {.iov_base = &word,.iov_len = sizeof(word) };
-    bufenlarge_channel_t *channel = bufenlarge_context_channel(contexts[rank], 0);
-    unsigned long wanted = delivered + 1;
-    size_t sent = 0;
+    const unsigned long wanted = delivered + 1;
 
-    while (sent == 0) {
-        if (bufenlarge_channel_send(channel, &iov, 1, 0, &sent) != BUFENLARGE_OK)
-            die("send", bufenlarge_channel_error(channel));
-        if (sent == 0) {        /* not connected yet, or no credit */
-            bufenlarge_context_progress(contexts[rank]);
-            bufenlarge_context_progress(contexts[0]);
-        }
+    while (!send_8(rank, 0)) {
+        bufenlarge_context_progress(contexts[rank]);
+        bufenlarge_context_progress(contexts[0]);
     }
     while (delivered < wanted)
         bufenlarge_context_progress(contexts[0]);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
 static void report(const char *question, double *batches)
 {
-    qsort(batches, BATCHES, sizeof(*batches), by_value);
+    qsort(batches, BATCHES, sizeof(*batches), ascending);
     printf("%s_lowest,%u,%.4f,us\n%s_median,%u,%.4f,us\n", question, peers, batches[0], question, peers,
            batches[BATCHES / 2]);
     fflush(stdout);
@@ -135,10 +55,10 @@ static void measure_progress(void)
 {
     double batches[BATCHES];
     for (int batch = 0; batch < BATCHES; batch++) {
-        double begin = now_us();
+        double begin = now_us(CLOCK_MONOTONIC);
         for (int i = 0; i < CALLS; i++)
             bufenlarge_context_progress(contexts[0]);
-        batches[batch] = (now_us() - begin) / CALLS;
+        batches[batch] = (now_us(CLOCK_MONOTONIC) - begin) / CALLS;
     }
     report("progress", batches);
 }
@@ -151,9 +71,9 @@ static void measure_messages(const char *question, unsigned step)
     for (int batch = 0; batch < BATCHES; batch++) {
         double spent = 0;
         for (int i = 0; i < MESSAGES; i++) {
-            double begin = now_us();
+            double begin = now_us(CLOCK_MONOTONIC);
             send_one(rank);
-            spent += now_us() - begin;
+            spent += now_us(CLOCK_MONOTONIC) - begin;
             bufenlarge_context_progress(contexts[rank]);
             rank = (rank - 1 + step) % here + 1;
         }
@@ -165,18 +85,14 @@ static void measure_messages(const char *question, unsigned step)
 /* A process of further peers: each sends 8 bytes to the hub; then it sleeps until the hub's process ends. */
 static void sleep_connected(unsigned first, unsigned end, int pipe_end)
 {
-    uint64_t word = 8;
-    struct iovec iov = {.iov_base = &word,.iov_len = sizeof(word) };
     char byte;
 
     raise_descriptors();
-    open_contexts(first, end);
-    set_addresses(first, end);
+    open_contexts(first, end, knobs, addresses);
+    set_addresses(first, end, addresses);
     for (unsigned rank = first; rank < end; rank++) {
-        bufenlarge_channel_t *channel = bufenlarge_context_channel(contexts[rank], 0);
-        for (size_t sent = 0; sent == 0 || !bufenlarge_context_idle(contexts[rank]);) {
-            if (sent == 0 && bufenlarge_channel_send(channel, &iov, 1, 0, &sent) != BUFENLARGE_OK)
-                die("send", bufenlarge_channel_error(channel));
+        for (int sent = 0; !sent || !bufenlarge_context_idle(contexts[rank]);) {
+            sent = sent || send_8(rank, 0);
             bufenlarge_context_progress(contexts[rank]);
         }
     }
@@ -212,17 +128,19 @@ int main(int argc, char **argv)
         return 2;
     }
     if (argc == 5)
-        provider = argv[2], interface_name = argv[3], hot_channels = argv[4];
+        for (int i = 0; i < 3; i++)
+            knobs[i].value = argv[2 + i];
+    count = peers + 1;
     here = peers < HERE_MAX ? peers : HERE_MAX;
     raise_descriptors();
-    addresses = mmap(NULL, (PEERS_MAX + 1) * BUFENLARGE_ADDRESS_BYTES, PROT_READ | PROT_WRITE,
+    addresses = mmap(NULL, (size_t) count * BUFENLARGE_ADDRESS_BYTES, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (addresses == MAP_FAILED)
         die("mmap", "no memory");
-    open_contexts(0, 1);
+    open_contexts(0, 1, knobs, addresses);
     start_others(here + 1);
-    open_contexts(1, here + 1);
-    set_addresses(0, here + 1);
+    open_contexts(1, here + 1, knobs, addresses);
+    set_addresses(0, here + 1, addresses);
     for (unsigned rank = 1; rank <= here; rank++)
         send_one(rank);
     while (delivered < peers)
@@ -231,7 +149,6 @@ int main(int argc, char **argv)
     measure_progress();
     measure_messages("same", 0);
     measure_messages("other", here / 2 + 1);
-    for (unsigned rank = 0; rank <= here; rank++)
-        bufenlarge_context_close(contexts[rank]);
+    close_all();
     return 0;
 }

@@ -6,67 +6,15 @@
  * /proc/slabinfo and the process's own private memory. Each connection has two endpoints, both in here.
  * Output: lines `endpoints,source,name,bytes`.
  */
-#include <bufenlarge.h>
+#include "many_contexts.h"
+
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CONTEXTS_MAX = 257, PATIENCE = 120 };
-
-static bufenlarge_context_t *contexts[CONTEXTS_MAX];
-static unsigned count;
-static unsigned long delivered;
-
-static void die(const char *what, const char *why)
-{
-    fprintf(stderr, "peer_memory: %s: %s\n", what, why);
-    exit(1);
-}
-
-static void deliver(void *user, uint32_t peer, const void *data, size_t bytes, unsigned marks)
-{
-    (void) user, (void) peer, (void) data, (void) bytes;
-    delivered += (marks & BUFENLARGE_LAST) != 0;
-}
-
-static void failed(void *user, uint32_t peer, bufenlarge_status_t status, const char *message)
-{
-    (void) user, (void) peer, (void) status;
-    die("a connection was lost", message);
-}
-
-static void open_all(const char *arrival)
-{
-    const char *knobs[][2] = { {"PROVIDER", "verbs"}, {"INTERFACE", getenv("RDMA_VM_INTERFACE")},
-        {"ARRIVAL", arrival}
-    };
-    unsigned char *addresses = calloc(count, BUFENLARGE_ADDRESS_BYTES);
-    bufenlarge_options_t *options = bufenlarge_options_create();
-    char message[BUFENLARGE_MESSAGE_BYTES];
-
-    if (addresses == NULL || options == NULL)
-        die("start", "no memory");
-    for (size_t i = 0; i < sizeof(knobs) / sizeof(*knobs); i++)
-        if (bufenlarge_options_set(options, knobs[i][0], knobs[i][1], message, sizeof(message)) != 0)
-            die("options", message);
-    for (unsigned rank = 0; rank < count; rank++) {
-        bufenlarge_context_config_t config = {.options = options,.rank = rank,.size = count,
-            .job_key = 0x5eed,.deliver = deliver,.failed = failed
-        };
-        if (bufenlarge_context_open(&config, &contexts[rank], message, sizeof(message)) != 0)
-            die("open", message);
-        bufenlarge_context_address(contexts[rank], addresses + rank * BUFENLARGE_ADDRESS_BYTES);
-    }
-    for (unsigned rank = 0; rank < count; rank++)
-        if (bufenlarge_context_set_addresses(contexts[rank], addresses, count) != 0)
-            die("addresses", "refused");
-    bufenlarge_options_destroy(options);
-    free(addresses);
-}
 
 static int all_idle(void)
 {
@@ -82,19 +30,13 @@ static int all_idle(void)
  * software accept only so many at once. */
 static void connect_step(unsigned distance)
 {
-    uint64_t word = 8;
-    struct iovec iov = {.iov_base = &word,.iov_len = sizeof(word) };
     time_t end = time(NULL) + PATIENCE;
 
     for (unsigned rank = 0; rank < count; rank++) {
-        bufenlarge_channel_t *channel =
-            bufenlarge_context_channel(contexts[rank], (rank + distance) % count);
-        unsigned long wanted = delivered + 1;
-        size_t sent = 0;
+        const unsigned long wanted = delivered + 1;
 
-        while (sent == 0 || delivered < wanted || !all_idle()) {
-            if (sent == 0 && bufenlarge_channel_send(channel, &iov, 1, 0, &sent) != BUFENLARGE_OK)
-                die("send", bufenlarge_channel_error(channel));
+        for (int sent = 0; !sent || delivered < wanted || !all_idle();) {
+            sent = sent || send_8(rank, (rank + distance) % count);
             all_idle();
             if (time(NULL) > end)
                 die("connecting", "took longer than its limit");
@@ -197,7 +139,10 @@ int main(int argc, char **argv)
                 "PEERS is 2 to %d\n", CONTEXTS_MAX - 1);
         return 2;
     }
-    open_all(argv[2]);
+    const knob_t knobs[] = { {"PROVIDER", "verbs", 0}, {"INTERFACE", getenv("RDMA_VM_INTERFACE"), 0},
+        {"ARRIVAL", argv[2], 0}, {NULL, NULL, 0}
+    };
+    open_all(knobs);
     bufenlarge_context_stats(contexts[0], &stats);
     fprintf(stderr, "%u contexts, %s, %s, %s\n", count, stats.provider, stats.protocol, stats.arrival);
     print_all(0);
@@ -205,7 +150,6 @@ int main(int argc, char **argv)
         connect_step(distance);
         print_all(2 * count * distance);
     }
-    for (unsigned rank = 0; rank < count; rank++)
-        bufenlarge_context_close(contexts[rank]);
+    close_all();
     return 0;
 }

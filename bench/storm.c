@@ -20,94 +20,11 @@
 
 enum { PATIENCE_US = 60 * 1000 * 1000 };
 
-bufenlarge_context_t **contexts;
-unsigned count;
-unsigned arrived;
-
-void die(const char *what, const char *why)
+const knob_t *storm_knobs(const char *idle_close)
 {
-    fprintf(stderr, "storm: %s: %s\n", what, why);
-    exit(1);
-}
-
-double now_us(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double) time.tv_sec * 1e6 + (double) time.tv_nsec / 1e3;
-}
-
-static void deliver(void *user, uint32_t peer, const void *data, size_t bytes, unsigned marks)
-{
-    (void) user, (void) peer, (void) data, (void) bytes;
-    arrived += (marks & BUFENLARGE_LAST) != 0;
-}
-
-static void failed(void *user, uint32_t peer, bufenlarge_status_t status, const char *message)
-{
-    (void) user, (void) peer, (void) status;
-    die("a connection was lost", message);
-}
-
-/* Opens the contexts of the ranks from `first` to `end` - 1 into `contexts`, and gives back their addresses. */
-void open_some(unsigned first, unsigned end, const char *idle_close, unsigned char *addresses)
-{
-    bufenlarge_options_t *options = bufenlarge_options_create();
-    char message[BUFENLARGE_MESSAGE_BYTES];
-
-    if (contexts == NULL)
-        contexts = calloc(count, sizeof(*contexts));
-    if (options == NULL || contexts == NULL)
-        die("start", "no memory");
-    if (bufenlarge_options_set(options, "PROVIDER", "tcp", message, sizeof(message)) != 0 ||
-        bufenlarge_options_set(options, "INTERFACE", "lo", message, sizeof(message)) != 0 ||
-        bufenlarge_options_set(options, "CONNECTIONS", "0", message, sizeof(message)) != 0 ||
-        bufenlarge_options_set(options, "IDLE_CLOSE", idle_close, message, sizeof(message)) != 0)
-        die("options", message);
-    for (unsigned rank = first; rank < end; rank++) {
-        bufenlarge_context_config_t config = {.options = options,.rank = rank,.size = count,
-            .job_key = 0x5eed,.deliver = deliver,.failed = failed
-        };
-        if (bufenlarge_context_open(&config, &contexts[rank], message, sizeof(message)) != 0)
-            die("open", message);
-        bufenlarge_context_address(contexts[rank], addresses + rank * BUFENLARGE_ADDRESS_BYTES);
-    }
-    bufenlarge_options_destroy(options);
-}
-
-void tell_addresses(unsigned first, unsigned end, const unsigned char *addresses)
-{
-    for (unsigned rank = first; rank < end; rank++)
-        if (bufenlarge_context_set_addresses(contexts[rank], addresses, count) != 0)
-            die("addresses", "refused");
-}
-
-unsigned char *new_addresses(void)
-{
-    unsigned char *addresses = calloc(count, BUFENLARGE_ADDRESS_BYTES);
-    if (addresses == NULL)
-        die("start", "no memory");
-    return addresses;
-}
-
-void open_all(const char *idle_close)
-{
-    unsigned char *addresses = new_addresses();
-    open_some(0, count, idle_close, addresses);
-    tell_addresses(0, count, addresses);
-    free(addresses);
-}
-
-int send_to(unsigned from, unsigned to)
-{
-    char data[8] = "";
-    struct iovec vector = {.iov_base = data,.iov_len = sizeof(data) };
-    size_t sent = 0;
-    bufenlarge_channel_t *channel = bufenlarge_context_channel(contexts[from], to);
-
-    if (bufenlarge_channel_send(channel, &vector, 1, 0, &sent) != BUFENLARGE_OK)
-        die("send", bufenlarge_channel_error(channel));
-    return sent == sizeof(data);
+    static knob_t knobs[] = { {"PROVIDER", "tcp", 0}, {"INTERFACE", "lo", 0}, {"IDLE_CLOSE", "off", 0}, {NULL, NULL, 0} };
+    knobs[2].value = idle_close;
+    return knobs;
 }
 
 void must_go_on(double begin)
@@ -123,15 +40,15 @@ static void callers(unsigned calling)
 
     count = calling + 1;
     sent = calloc(count, 1);
-    open_all("off");
+    open_all(storm_knobs("off"));
     for (unsigned rank = 1; rank < count; rank++) {
-        sent[rank] = (char) send_to(rank, 0);
+        sent[rank] = (char) send_8(rank, 0);
         for (int round = 0; round < 4; round++) /* the request is in the listener's queue then */
             bufenlarge_context_progress(contexts[rank]);
     }
     begin = now_us(CLOCK_MONOTONIC);
     processor = now_us(CLOCK_PROCESS_CPUTIME_ID);
-    while (arrived < calling) {
+    while (delivered < calling) {
         double before = now_us(CLOCK_MONOTONIC), before_processor = now_us(CLOCK_PROCESS_CPUTIME_ID);
         bufenlarge_context_progress(contexts[0]);
         double took = now_us(CLOCK_MONOTONIC) - before;
@@ -142,7 +59,7 @@ static void callers(unsigned calling)
         for (unsigned rank = 1; rank < count; rank++) {
             bufenlarge_context_progress(contexts[rank]);
             if (!sent[rank])
-                sent[rank] = (char) send_to(rank, 0);
+                sent[rank] = (char) send_8(rank, 0);
         }
         must_go_on(begin);
     }
@@ -161,14 +78,14 @@ static void silent(unsigned computing)
     int sent = 0;
 
     count = computing + 2;
-    open_all("off");
+    open_all(storm_knobs("off"));
     for (unsigned rank = 1; rank <= computing; rank++) {
-        (void) send_to(0, rank);
+        (void) send_8(0, rank);
         bufenlarge_context_progress(contexts[0]);
     }
     begin = now_us(CLOCK_MONOTONIC);
-    while (arrived == 0) {
-        sent = sent || send_to(0, ready);
+    while (delivered == 0) {
+        sent = sent || send_8(0, ready);
         bufenlarge_context_progress(contexts[0]);
         bufenlarge_context_progress(contexts[ready]);
         must_go_on(begin);
@@ -192,8 +109,6 @@ int main(int argc, char **argv)
         reopen(others);
     else
         die("usage", "storm callers|silent|few|reopen N");
-    for (unsigned rank = 0; rank < count; rank++)
-        bufenlarge_context_close(contexts[rank]);
-    free(contexts);
+    close_all();
     return 0;
 }

@@ -42,16 +42,16 @@ static void be_called(int from, int to)
 {
     unsigned char *addresses = new_addresses();
     struct pollfd end = {.fd = from,.events = POLLIN };
-    open_some(0, 1, "off", addresses);
+    open_contexts(0, 1, storm_knobs("off"), addresses);
     if (write(to, addresses, BUFENLARGE_ADDRESS_BYTES) != BUFENLARGE_ADDRESS_BYTES)
         die("pipe", "cannot write");
     read_all(from, addresses, (size_t) count * BUFENLARGE_ADDRESS_BYTES);
-    tell_addresses(0, 1, addresses);
+    set_addresses(0, 1, addresses);
     leave_descriptors(20);
-    for (unsigned told = 0; poll(&end, 1, 0) == 0; told = arrived) {
+    for (unsigned told = 0; poll(&end, 1, 0) == 0; told = delivered) {
         for (int round = 0; round < 64; round++)
             bufenlarge_context_progress(contexts[0]);
-        if (told < count - 1 && arrived == count - 1 && write(to, "", 1) != 1)
+        if (told < count - 1 && delivered == count - 1 && write(to, "", 1) != 1)
             die("pipe", "cannot write");
     }
     _exit(0);
@@ -73,15 +73,15 @@ void few(unsigned calling)
     close(there[0]), close(back[1]);
     unsigned char *addresses = new_addresses();
     read_all(back[0], addresses, BUFENLARGE_ADDRESS_BYTES);
-    open_some(1, count, "off", addresses);
-    tell_addresses(1, count, addresses);
+    open_contexts(1, count, storm_knobs("off"), addresses);
+    set_addresses(1, count, addresses);
     if (write(there[1], addresses, (size_t) count * BUFENLARGE_ADDRESS_BYTES) < 0)
         die("pipe", "cannot write");
     struct pollfd said = {.fd = back[0],.events = POLLIN };
     const double begin = now_us(CLOCK_MONOTONIC);
     while (poll(&said, 1, 0) == 0) {
         for (unsigned rank = 1; rank < count; rank++) {
-            sent[rank] = sent[rank] || send_to(rank, 0);
+            sent[rank] = sent[rank] || send_8(rank, 0);
             bufenlarge_context_progress(contexts[rank]);
         }
         must_go_on(begin);
@@ -96,21 +96,15 @@ void few(unsigned calling)
 
 /* ---- connections that are made again */
 
-static int ascending(const void *a, const void *b)
-{
-    const double one = *(const double *) a, other = *(const double *) b;
-    return (one > other) - (one < other);
-}
-
 /* Returns the median time until a message of rank 0 has arrived at a peer it has no connection to. */
 static double connect_each(double *times)
 {
     for (unsigned peer = 1; peer < count; peer++) {
-        const unsigned before = arrived;
+        const unsigned before = delivered;
         const double begin = now_us(CLOCK_MONOTONIC);
         int sent = 0;
-        while (arrived == before) {
-            sent = sent || send_to(0, peer);
+        while (delivered == before) {
+            sent = sent || send_8(0, peer);
             bufenlarge_context_progress(contexts[0]);
             bufenlarge_context_progress(contexts[peer]);
             must_go_on(begin);
@@ -138,7 +132,7 @@ void reopen(unsigned peers)
     double *times;
     count = peers + 1;
     times = calloc(count, sizeof(*times));
-    open_all("100ms");
+    open_all(storm_knobs("100ms"));
     printf("storm_first_connect,%u,%.1f,us\n", peers, connect_each(times));
     until_all_closed();
     printf("storm_reopen,%u,%.1f,us\n", peers, connect_each(times));
