@@ -31,7 +31,7 @@ static void add_to_totals(void *to, int vci, const bufenlarge_channel_stats_t * 
     MPIDI_BUFENLARGE_totals_add_channel(to, stats);
 }
 
-static void add_context_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bufenlarge_context_stats_t * stats)
+static void add_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bufenlarge_context_stats_t * stats)
 {
     sum->reads += stats->reads;
     sum->read_bytes += stats->read_bytes;
@@ -44,6 +44,20 @@ static void add_context_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bu
     sum->refused += stats->user_refused;
 }
 
+/* Adds what the context of one VCI has counted. */
+static void add_counts(MPIDI_BUFENLARGE_counts_t * counts, const bufenlarge_context_stats_t * stats)
+{
+    counts->registrations += stats->registrations;
+    counts->deregistrations += stats->deregistrations;
+    counts->channels_failed += stats->channels_failed;
+    counts->connects_refused += stats->connects_refused;
+    counts->connects_crossed += stats->connects_crossed;
+    counts->connections_most = MPL_MAX(counts->connections_most, stats->connections_most);
+    counts->connections_closed += stats->connections_closed;
+    counts->connections_reopened += stats->connections_reopened;
+    add_rendezvous(&counts->rendezvous, stats);
+}
+
 /* The totals of this process alone, over all VCIs. */
 void MPIDI_BUFENLARGE_totals_of_process(MPIDI_BUFENLARGE_totals_t * totals)
 {
@@ -51,15 +65,7 @@ void MPIDI_BUFENLARGE_totals_of_process(MPIDI_BUFENLARGE_totals_t * totals)
     for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
         bufenlarge_context_stats_t stats;
         bufenlarge_context_stats(MPIDI_BUFENLARGE_vci(vci)->context, &stats);
-        totals->channels_failed += stats.channels_failed;
-        totals->connects_refused += stats.connects_refused;
-        totals->connects_crossed += stats.connects_crossed;
-        totals->connections_most = MPL_MAX(totals->connections_most, stats.connections_most);
-        totals->connections_closed += stats.connections_closed;
-        totals->connections_reopened += stats.connections_reopened;
-        totals->registrations += stats.registrations;
-        totals->deregistrations += stats.deregistrations;
-        add_context_rendezvous(&totals->rendezvous, &stats);
+        add_counts(&totals->counts, &stats);
         each_channel(vci, add_to_totals, totals);
     }
     MPIDI_BUFENLARGE_totals_end_process(totals);
@@ -87,22 +93,13 @@ static void add_to_report(void *to, int vci, const bufenlarge_channel_stats_t * 
     report->channels[report->channel_count++].stats = *stats;
 }
 
-/* Adds the counts of one VCI. */
 static void add_context(MPIDI_BUFENLARGE_report_t * report, int vci)
 {
     bufenlarge_context_stats_t stats;
     bufenlarge_context_stats(MPIDI_BUFENLARGE_vci(vci)->context, &stats);
-    report->channels_failed += stats.channels_failed;
-    report->connects_refused += stats.connects_refused;
-    report->connects_crossed += stats.connects_crossed;
-    report->connections_most = MPL_MAX(report->connections_most, stats.connections_most);
-    report->connections_closed += stats.connections_closed;
-    report->connections_reopened += stats.connections_reopened;
+    add_counts(&report->counts, &stats);
     report->registered_bytes += stats.registered_bytes;
     report->registered_bytes_max += stats.registered_bytes_max;
-    report->registrations += stats.registrations;
-    report->deregistrations += stats.deregistrations;
-    add_context_rendezvous(&report->rendezvous, &stats);
 }
 
 /* Fills in what is the same on all VCIs. */

@@ -135,15 +135,15 @@ static void print_totals(const MPIDI_BUFENLARGE_summary_t * summary)
     const unsigned long long all_large = summary->ring_bytes_all_large;
     printf("channels, counted at both ends: %llu connected, %llu directions enlarged, %llu failed\n",
            (unsigned long long) totals->channels, (unsigned long long) totals->directions_enlarged,
-           (unsigned long long) totals->channels_failed);
+           (unsigned long long) totals->counts.channels_failed);
     printf("sent: %llu messages, %llu bytes\n", (unsigned long long) totals->messages,
            (unsigned long long) totals->bytes);
-    print_rendezvous(&totals->rendezvous);
+    print_rendezvous(&totals->counts.rendezvous);
     printf("regions registered: %llu, deregistered: %llu; connections refused: %llu, crossed: %llu\n",
-           (unsigned long long) totals->registrations,
-           (unsigned long long) totals->deregistrations,
-           (unsigned long long) totals->connects_refused,
-           (unsigned long long) totals->connects_crossed);
+           (unsigned long long) totals->counts.registrations,
+           (unsigned long long) totals->counts.deregistrations,
+           (unsigned long long) totals->counts.connects_refused,
+           (unsigned long long) totals->counts.connects_crossed);
     printf("registered ring memory of all processes: %llu bytes now, %llu at most\n", now,
            (unsigned long long) totals->ring_bytes_max);
     if (all_large > 0)
@@ -173,8 +173,9 @@ static void print_connections(const MPIDI_BUFENLARGE_report_t * report, const MP
     if (report->connections_max != 0)
         snprintf(bound, sizeof(bound), "%u", (unsigned) report->connections_max);
     printf("connections of a process: bound %s (%s), %llu at most; of all: %llu closed, %llu made again\n", bound,
-           report->connections_reason, (unsigned long long) totals->connections_most,
-           (unsigned long long) totals->connections_closed, (unsigned long long) totals->connections_reopened);
+           report->connections_reason, (unsigned long long) totals->counts.connections_most,
+           (unsigned long long) totals->counts.connections_closed,
+           (unsigned long long) totals->counts.connections_reopened);
 }
 
 void MPIDI_BUFENLARGE_summary_table(const MPIDI_BUFENLARGE_summary_t * summary)

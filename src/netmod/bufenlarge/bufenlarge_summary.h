@@ -20,18 +20,10 @@ typedef struct {
 typedef struct {
     uint32_t report_bytes;      /* this structure and its channels */
     uint32_t rank;
-    uint32_t channels_failed;
-    uint32_t connects_refused;
-    uint32_t connects_crossed;
-    uint32_t connections_most;  /* at one time, of the VCI that had most */
     uint32_t connections_max;   /* that a VCI may have; 0: no bound */
     uint32_t channel_count;     /* of the array, of all VCIs; also counts channels that never connected */
-    uint64_t connections_closed;        /* by agreement */
-    uint64_t connections_reopened;
     uint64_t registered_bytes;
     uint64_t registered_bytes_max;
-    uint64_t registrations;
-    uint64_t deregistrations;
     char provider[32];
     char protocol[48];
     char interface_name[64];
@@ -40,7 +32,7 @@ typedef struct {
     char arrival_reason[144];
     char connections_reason[144];
     char memory_basis[48];
-    MPIDI_BUFENLARGE_rendezvous_t rendezvous;
+    MPIDI_BUFENLARGE_counts_t counts;   /* of all VCIs */
     bufenlarge_peer_memory_t peer_memory;       /* on one VCI; its text is memory_basis */
     MPIDI_BUFENLARGE_channel_report_t channels[];
 } MPIDI_BUFENLARGE_report_t;

@@ -94,6 +94,19 @@ static void write_rendezvous(FILE * file, const MPIDI_BUFENLARGE_rendezvous_t * 
     fprintf(file, "}");
 }
 
+static void write_counts(FILE * file, const MPIDI_BUFENLARGE_counts_t * counts)
+{
+    write_number(file, "registrations", counts->registrations);
+    write_number(file, "deregistrations", counts->deregistrations);
+    write_number(file, "channels_failed", counts->channels_failed);
+    write_number(file, "connects_refused", counts->connects_refused);
+    write_number(file, "connects_crossed", counts->connects_crossed);
+    write_number(file, "connections_most", counts->connections_most);
+    write_number(file, "connections_closed", counts->connections_closed);
+    write_number(file, "connections_reopened", counts->connections_reopened);
+    write_rendezvous(file, &counts->rendezvous);
+}
+
 static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
 {
     fprintf(file, "    {\"rank\": %u, ", (unsigned) report->rank);
@@ -111,18 +124,10 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     write_peer_memory(file, report);
     write_number(file, "registered_bytes", report->registered_bytes);
     write_number(file, "registered_bytes_max", report->registered_bytes_max);
-    write_number(file, "registrations", report->registrations);
-    write_number(file, "deregistrations", report->deregistrations);
-    write_number(file, "channels_failed", report->channels_failed);
-    write_number(file, "connects_refused", report->connects_refused);
-    write_number(file, "connects_crossed", report->connects_crossed);
-    write_number(file, "connections_most", report->connections_most);
     write_number(file, "connections_max", report->connections_max);
-    write_number(file, "connections_closed", report->connections_closed);
-    write_number(file, "connections_reopened", report->connections_reopened);
     fprintf(file, ", ");
     write_text(file, "connections_reason", report->connections_reason);
-    write_rendezvous(file, &report->rendezvous);
+    write_counts(file, &report->counts);
     fprintf(file, ",\n     \"channels\": [");
     for (uint32_t i = 0; i < report->channel_count; i++) {
         fprintf(file, "%s\n", i ? "," : "");
@@ -190,15 +195,7 @@ static void write_totals(FILE * file, const MPIDI_BUFENLARGE_summary_t * summary
     write_number(file, "ring_bytes", totals->ring_bytes);
     write_number(file, "ring_bytes_max", totals->ring_bytes_max);
     write_number(file, "ring_bytes_all_large", summary->ring_bytes_all_large);
-    write_number(file, "registrations", totals->registrations);
-    write_number(file, "deregistrations", totals->deregistrations);
-    write_number(file, "channels_failed", totals->channels_failed);
-    write_number(file, "connects_refused", totals->connects_refused);
-    write_number(file, "connects_crossed", totals->connects_crossed);
-    write_number(file, "connections_most", totals->connections_most);
-    write_number(file, "connections_closed", totals->connections_closed);
-    write_number(file, "connections_reopened", totals->connections_reopened);
-    write_rendezvous(file, &totals->rendezvous);
+    write_counts(file, &totals->counts);
     fprintf(file, "}\n");
 }
 

@@ -37,6 +37,19 @@ typedef struct {
     uint64_t refused;           /* registrations of user memory that were refused or would not pay */
 } MPIDI_BUFENLARGE_rendezvous_t;
 
+/* What the contexts of processes count. */
+typedef struct {
+    uint64_t registrations;
+    uint64_t deregistrations;
+    uint64_t channels_failed;
+    uint64_t connects_refused;
+    uint64_t connects_crossed;
+    uint64_t connections_most;  /* at one time, of the VCI that had most */
+    uint64_t connections_closed;        /* by agreement */
+    uint64_t connections_reopened;
+    MPIDI_BUFENLARGE_rendezvous_t rendezvous;
+} MPIDI_BUFENLARGE_counts_t;
+
 /* A channel counts at both its ends, as its memory does. */
 typedef struct {
     uint64_t reports;           /* processes */
@@ -47,15 +60,7 @@ typedef struct {
     uint64_t bytes;
     uint64_t ring_bytes;
     uint64_t ring_bytes_max;
-    uint64_t registrations;
-    uint64_t deregistrations;
-    uint64_t channels_failed;
-    uint64_t connects_refused;
-    uint64_t connects_crossed;
-    uint64_t connections_most;  /* of the VCI that had most */
-    uint64_t connections_closed;        /* by agreement */
-    uint64_t connections_reopened;
-    MPIDI_BUFENLARGE_rendezvous_t rendezvous;
+    MPIDI_BUFENLARGE_counts_t counts;
     /* Over processes. */
     MPIDI_BUFENLARGE_distribution_t process_channels;   /* connected */
     MPIDI_BUFENLARGE_distribution_t process_messages;   /* sent */
@@ -166,6 +171,20 @@ static inline void MPIDI_BUFENLARGE_rendezvous_merge(MPIDI_BUFENLARGE_rendezvous
     to->refused += from->refused;
 }
 
+static inline void MPIDI_BUFENLARGE_counts_merge(MPIDI_BUFENLARGE_counts_t * to, const MPIDI_BUFENLARGE_counts_t * from)
+{
+    to->registrations += from->registrations;
+    to->deregistrations += from->deregistrations;
+    to->channels_failed += from->channels_failed;
+    to->connects_refused += from->connects_refused;
+    to->connects_crossed += from->connects_crossed;
+    if (from->connections_most > to->connections_most)
+        to->connections_most = from->connections_most;
+    to->connections_closed += from->connections_closed;
+    to->connections_reopened += from->connections_reopened;
+    MPIDI_BUFENLARGE_rendezvous_merge(&to->rendezvous, &from->rendezvous);
+}
+
 /* Adds the totals of other processes. In which order totals are added makes no difference. */
 static inline void MPIDI_BUFENLARGE_totals_merge(MPIDI_BUFENLARGE_totals_t * to, const MPIDI_BUFENLARGE_totals_t * from)
 {
@@ -178,16 +197,7 @@ static inline void MPIDI_BUFENLARGE_totals_merge(MPIDI_BUFENLARGE_totals_t * to,
     to->bytes += from->bytes;
     to->ring_bytes += from->ring_bytes;
     to->ring_bytes_max += from->ring_bytes_max;
-    to->registrations += from->registrations;
-    to->deregistrations += from->deregistrations;
-    to->channels_failed += from->channels_failed;
-    to->connects_refused += from->connects_refused;
-    to->connects_crossed += from->connects_crossed;
-    if (from->connections_most > to->connections_most)
-        to->connections_most = from->connections_most;
-    to->connections_closed += from->connections_closed;
-    to->connections_reopened += from->connections_reopened;
-    MPIDI_BUFENLARGE_rendezvous_merge(&to->rendezvous, &from->rendezvous);
+    MPIDI_BUFENLARGE_counts_merge(&to->counts, &from->counts);
     MPIDI_BUFENLARGE_distribution_merge(&to->process_channels, &from->process_channels);
     MPIDI_BUFENLARGE_distribution_merge(&to->process_messages, &from->process_messages);
     MPIDI_BUFENLARGE_distribution_merge(&to->process_ring_bytes, &from->process_ring_bytes);
