@@ -22,8 +22,10 @@ enum { PATIENCE_US = 60 * 1000 * 1000 };
 
 const knob_t *storm_knobs(const char *idle_close)
 {
-    static knob_t knobs[] = { {"PROVIDER", "tcp", 0}, {"INTERFACE", "lo", 0}, {"IDLE_CLOSE", "off", 0}, {NULL, NULL, 0} };
-    knobs[2].value = idle_close;
+    static knob_t knobs[] = {
+        {"IDLE_CLOSE", "off", 0}, {"PROVIDER", "tcp", 0}, {"INTERFACE", "lo", 0}, {NULL, NULL, 0}
+    };
+    knobs[0].value = idle_close;
     return knobs;
 }
 
