@@ -87,7 +87,7 @@ TEST_CASE("attempts that start and finish in any order are counted right", "[att
   const auto random = [&state](std::uint32_t below) { return (state = state * 1664525 + 1013904223) / 65536 % below; };
   bool was_full = false;
   for (int step = 0; step < 20'000; ++step) {
-    now += random(80);
+    now += random(40);
     const std::uint32_t what = random(8);
     if (what < 5 && list.free(now)) model.entries.push_back({&item, now, false, list.start(item, now)});
     if (what >= 6 && !model.entries.empty()) {

@@ -35,12 +35,16 @@ Totals totals_of(std::uint64_t rank) {
     const auto channel = channel_of(rank * i, 100 * rank * i, static_cast<std::uint32_t>(i % 3));
     MPIDI_BUFENLARGE_totals_add_channel(&totals, &channel);
   }
-  totals.registrations = 3 * rank;
-  totals.deregistrations = 2 * rank;
-  totals.channels_failed = rank % 2;
-  totals.connects_refused = rank % 3;
-  totals.connects_crossed = rank % 7;
-  totals.rendezvous = {rank, 10 * rank, 20 * rank, 30 * rank, 4 * rank, 5 * rank, 6 * rank, 1000 - rank, 7 * rank};
+  totals.counts.registrations = 3 * rank;
+  totals.counts.deregistrations = 2 * rank;
+  totals.counts.channels_failed = rank % 2;
+  totals.counts.connects_refused = rank % 3;
+  totals.counts.connects_crossed = rank % 7;
+  totals.counts.connections_most = 100 - rank;
+  totals.counts.connections_closed = 8 * rank;
+  totals.counts.connections_reopened = 9 * rank;
+  totals.counts.rendezvous = {rank,     10 * rank, 20 * rank,   30 * rank, 4 * rank,
+                              5 * rank, 6 * rank,  1000 - rank, 7 * rank};
   MPIDI_BUFENLARGE_totals_end_process(&totals);
   return totals;
 }
@@ -126,20 +130,23 @@ TEST_CASE("each figure of the totals is merged", "[summary]") {
   CHECK(totals.bytes == 100 * totals.messages);
   CHECK(totals.ring_bytes == 7 * 16384);
   CHECK(totals.ring_bytes_max == 7 * 16384 + 6000);
-  CHECK(totals.registrations == 36);
-  CHECK(totals.deregistrations == 24);
-  CHECK(totals.channels_failed == 0);
-  CHECK(totals.connects_refused == 1 + 2);
-  CHECK(totals.connects_crossed == 4 + 1);
-  CHECK(totals.rendezvous.reads == 12);
-  CHECK(totals.rendezvous.read_bytes == 120);
-  CHECK(totals.rendezvous.response_bytes == 240);
-  CHECK(totals.rendezvous.fragment_bytes == 360);
-  CHECK(totals.rendezvous.by_immediate == 48);
-  CHECK(totals.rendezvous.by_message == 60);
-  CHECK(totals.rendezvous.registrations == 72);
-  CHECK(totals.rendezvous.registered_bytes_max == 996);
-  CHECK(totals.rendezvous.refused == 84);
+  CHECK(totals.counts.registrations == 36);
+  CHECK(totals.counts.deregistrations == 24);
+  CHECK(totals.counts.channels_failed == 0);
+  CHECK(totals.counts.connects_refused == 1 + 2);
+  CHECK(totals.counts.connects_crossed == 4 + 1);
+  CHECK(totals.counts.connections_most == 96);
+  CHECK(totals.counts.connections_closed == 96);
+  CHECK(totals.counts.connections_reopened == 108);
+  CHECK(totals.counts.rendezvous.reads == 12);
+  CHECK(totals.counts.rendezvous.read_bytes == 120);
+  CHECK(totals.counts.rendezvous.response_bytes == 240);
+  CHECK(totals.counts.rendezvous.fragment_bytes == 360);
+  CHECK(totals.counts.rendezvous.by_immediate == 48);
+  CHECK(totals.counts.rendezvous.by_message == 60);
+  CHECK(totals.counts.rendezvous.registrations == 72);
+  CHECK(totals.counts.rendezvous.registered_bytes_max == 996);
+  CHECK(totals.counts.rendezvous.refused == 84);
   CHECK(totals.direction_messages.count == 3 + 2);  // those that sent nothing do not count
   CHECK(totals.direction_messages.least == 4);
   CHECK(totals.direction_messages.most == 16);
