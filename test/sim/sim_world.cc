@@ -9,10 +9,12 @@ namespace bufenlarge::sim {
 namespace {
 
 // A world that needs more is taken for one that never drains. Both are many times what a seed of a correct library
-// needs for anything but its data. Slots of few bytes in rings of few slots make data take many steps: each slot waits
-// for its turn, and for the grant of one before it. So the bound grows by kStepsPerSlot for each slot that the data
-// would fill in a ring of the first phase, if all of it went through rings.
+// needs for anything but its data. A step is the turn of one process, so the bound grows with their number beyond
+// kPeersFew. Slots of few bytes in rings of few slots make data take many steps: each slot waits for its turn, and for
+// the grant of one before it. So it also grows by kStepsPerSlot for each slot that the data would fill in a ring of the
+// first phase, if all of it went through rings.
 constexpr std::uint64_t kStepsMax = 1'000'000;
+constexpr std::uint64_t kPeersFew = 10;
 constexpr std::uint64_t kStepsPerSlot = 200;
 constexpr std::uint64_t kVirtualUsMax = 600'000'000;
 
@@ -25,7 +27,7 @@ std::uint64_t steps_max(const SimConfig& config) {
   for (const SimReadPlan& read : config.reads)
     for (const auto& part : read.parts) std::ranges::for_each(part.segments, add);
   for (const SimWritePlan& write : config.writes) add(write.bytes), add(write.after_bytes);
-  return kStepsMax + kStepsPerSlot * slots;
+  return kStepsMax * std::max<std::uint64_t>(config.peers, kPeersFew) / kPeersFew + kStepsPerSlot * slots;
 }
 
 constexpr std::uint64_t kLeapUsMin = 32;
