@@ -103,6 +103,7 @@ quick_cases() {
     program_case threads one-slot 2
     program_case yields default 2
     program_case sleeps default 2
+    program_case sleeps_crowded default $(($(nproc --all) + 2))
     program_case late default 3 seconds=12
     program_case onesided one-slot 3
     for setting in slots100 off one-slot threshold; do program_case onesided_puts "$setting" 3; done

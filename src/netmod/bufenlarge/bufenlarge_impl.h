@@ -92,7 +92,7 @@ typedef struct {
     int mpi_errno;              /* to be returned from progress, once */
     int progress_count;         /* of MPICH, when it was last looked at */
     unsigned rounds_empty;      /* in a row */
-    unsigned yield_after;       /* copy of the knob */
+    unsigned yield_after;       /* rounds; 0: this process never yields */
     unsigned sleep_after_us;    /* 0: this process never sleeps */
     uint64_t empty_since_us;    /* when the first of rounds_empty ended */
 } MPIDI_BUFENLARGE_vci_t;
@@ -102,7 +102,8 @@ typedef struct {
     bool summary;
     const char *summary_file;   /* "": none; MPICH's variable owns the text */
     unsigned summary_processes; /* a job of so many at most has their channels in its summary */
-    unsigned yield_after;
+    bool yield_auto;
+    unsigned yield_after;       /* 0: never */
     bool sleep_auto;
     unsigned sleep_after_us;    /* 0: never */
 } MPIDI_BUFENLARGE_knobs_t;

@@ -17,13 +17,13 @@
     X(SUMMARY_PROCESSES, summary_processes, "64", "0 to 1024",                                           \
       "The summary of a job of more processes has no channels: all of it comes to rank 0 in messages of one size, " \
       "added up on their way.")                                                                          \
-    X(YIELD_AFTER, yield_after, "32", "0 to 1000000; 0 is never",                                        \
+    X(YIELD_AFTER, yield_after, "auto", "auto, or 0 to 1000000; 0 is never",                             \
       "After this many rounds of progress without an event a process offers its processor to others "    \
-      "(sched_yield). For more processes than processors.")                                               \
+      "(sched_yield). auto: 4 where the job has more processes on the host than there are processors, otherwise 32.") \
     X(SLEEP_AFTER, sleep_after, "auto", "auto, never, or 1us to 1s, as a number with us, ms or s",       \
       "After this long without an event a process that waits in MPI sleeps until something comes, and leaves " \
       "its processor to others. auto: 5us where the job has more processes on the host than there are "    \
-      "processors, and only while more than these are runnable; otherwise never. "                          \
+      "processors, and only after a sched_yield that took long; otherwise never. "                          \
       "Only over tcp and RoCE, in processes without MPI threads that share no memory with others.")
 /* *INDENT-ON* */
 

@@ -11,6 +11,7 @@
 
 #define SUMMARY_PROCESSES_MAX 1024u
 #define YIELD_AFTER_MAX 1000000u
+#define YIELD_AFTER_AUTO 32u    /* where there are enough processors; see bufenlarge_sleep.c */
 #define SLEEP_AFTER_US_MAX 1000000u
 
 typedef MPIDI_BUFENLARGE_knobs_t knobs_t;
@@ -60,7 +61,9 @@ static bool read_summary_processes(knobs_t * knobs, const char *text)
 
 static bool read_yield_after(knobs_t * knobs, const char *text)
 {
-    return read_number(&knobs->yield_after, text, YIELD_AFTER_MAX);
+    knobs->yield_auto = strcmp(text, "auto") == 0;
+    knobs->yield_after = YIELD_AFTER_AUTO;
+    return knobs->yield_auto || read_number(&knobs->yield_after, text, YIELD_AFTER_MAX);
 }
 
 static bool read_sleep_after(knobs_t * knobs, const char *text)

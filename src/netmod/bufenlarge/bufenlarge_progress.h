@@ -10,8 +10,8 @@
 #include <sched.h>
 
 /* After a round without an event, in a process that may sleep; see bufenlarge_sleep.c. */
-void MPIDI_BUFENLARGE_spin_or_sleep(MPIDI_BUFENLARGE_vci_t * vci);
-/* Sets whether the process may sleep. Called when the library knows the addresses of all processes. */
+void MPIDI_BUFENLARGE_yield_or_sleep(MPIDI_BUFENLARGE_vci_t * vci);
+/* Sets when the process yields, and whether it may sleep. Called when the library knows the addresses of all processes. */
 void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci);
 
 /* MPICH spins where it waits. With more processes than cores another process may need this core, so
@@ -25,7 +25,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_maybe_yield(MPIDI_BUFENLARGE_vci_
         vci->progress_count = progress_count;
         vci->rounds_empty = 0;
     } else if (vci->sleep_after_us > 0 && !MPIR_IS_THREADED) {
-        MPIDI_BUFENLARGE_spin_or_sleep(vci);
+        MPIDI_BUFENLARGE_yield_or_sleep(vci);
     } else if (vci->rounds_empty < vci->yield_after) {
         vci->rounds_empty++;
     } else if (vci->yield_after > 0) {

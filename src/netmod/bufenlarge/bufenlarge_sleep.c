@@ -2,14 +2,13 @@
 /*
  * bufenlarge_sleep.c: a process that waits leaves its processor to others and sleeps until something comes for it.
  *
- * sched_yield(2) lets others run, but the process stays runnable: with more processes than processors the one for
- * which a message has come waits until all that have none have had their turn. A process that sleeps is out of the way
- * and is woken by the message itself.
+ * sched_yield(2) lets others run, and costs less than to sleep and be woken: ranks that wait for each other take turns.
+ * But the process stays runnable. Where others run for long, the one for which a message has come waits until all of
+ * them have had their slices. A process that sleeps is out of the way, and the message itself wakes it, before them.
  *
- * By default a process sleeps only while more processes are runnable than there are processors: to be woken takes tens
- * of microseconds, and ranks that are asleep for long, or have ended, need no room. While it sleeps it looks at each
- * sleep how many are runnable. When there was room for all, many times running, it spins, and looks again every 100 us.
- * When the room was gone soon (ranks that wake each other show no crowd while they sleep), it asks for twice as many.
+ * By default a process yields, and times each yield. One that takes long shows that others keep the processor, ranks
+ * that compute or another program: for a while the process sleeps. Then it yields again, and when that soon takes long
+ * again, the while doubles: of each, one slice is lost.
  *
  * MPICH does not say whether a round of progress belongs to a call that waits or to MPI_Test. Rounds that follow each
  * other at once are taken for waiting: a program that computes between its tests must not be kept from it.
@@ -17,8 +16,6 @@
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 #include "bufenlarge_progress.h"
-#include <fcntl.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,21 +25,21 @@
 /* Rounds that wait take no longer than this, each. */
 #define WAITING_ROUND_US 4u
 
-#define LOOK_US 100u
-#define SOON_US 100000u
-#define LOOKS_MIN 32u
-#define LOOKS_MAX 4096u
+/* A turn of a rank that does not compute takes less; a yield lasts until the others have had theirs. */
+#define LONG_TURN_US 200u
+#define WHILE_US_MIN 10000u
+#define WHILE_US_MAX 320000u
+/* Rounds without an event, by default, before it yields. */
+#define YIELD_AFTER_CROWDED 4u
 
-/* Whether there is room to spin. A process that may sleep has one VCI and one thread. */
+/* Whether this process yields or sleeps now. One that may sleep has one VCI and one thread. */
 static struct {
-    int loadavg;                /* descriptor of /proc/loadavg; -1: always sleep */
-    long processors;
-    bool spins;
-    unsigned looks;             /* running that showed room */
-    unsigned looks_wanted;      /* before it spins */
-    uint64_t since_us;          /* it spins */
-    uint64_t looked_us;
-} room = { .loadavg = -1 };
+    bool chooses;               /* otherwise it always sleeps */
+    bool sleeps;
+    uint64_t long_us;           /* a yield that takes as much is long */
+    uint64_t while_us;          /* the last */
+    uint64_t ends_us;           /* of the last while */
+} waiting;
 
 static uint64_t now_us(void)
 {
@@ -51,71 +48,54 @@ static uint64_t now_us(void)
     return (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
 }
 
-/* The fourth field is "runnable/all", of the whole machine, this process included. */
-static bool is_crowded(void)
+static void yield_or_begin_to_sleep(void)
 {
-    char text[80];
-    const ssize_t bytes = pread(room.loadavg, text, sizeof(text) - 1, 0);
-    char *slash;
-    if (bytes <= 0)
-        return true;
-    text[bytes] = '\0';
-    slash = strchr(text, '/');
-    while (slash != NULL && slash > text && slash[-1] != ' ')
-        slash--;
-    return slash == NULL || atol(slash) > room.processors;
-}
-
-static bool has_room(uint64_t now)
-{
-    if (room.loadavg < 0)
-        return false;
-    if (!room.spins) {
-        room.looks = is_crowded() ? 0 : room.looks + 1;
-        room.spins = room.looks >= room.looks_wanted;
-        room.since_us = room.looked_us = now;
-    } else if (now - room.looked_us >= LOOK_US) {
-        room.looked_us = now;
-        room.spins = !is_crowded();
-        if (!room.spins) {
-            const bool soon = now - room.since_us < SOON_US;
-            room.looks_wanted = !soon ? LOOKS_MIN : MPL_MIN(2 * room.looks_wanted, LOOKS_MAX);
-            room.looks = 0;
-        }
-    }
-    return room.spins;
+    const uint64_t begin = now_us();
+    sched_yield();
+    const uint64_t end = now_us();
+    if (end - begin < waiting.long_us)
+        return;
+    const bool soon = begin - waiting.ends_us < waiting.while_us;
+    waiting.while_us = soon ? MPL_MIN(2 * waiting.while_us, WHILE_US_MAX) : WHILE_US_MIN;
+    waiting.ends_us = end + waiting.while_us;
+    waiting.sleeps = true;
 }
 
 /* Other sources of events, which do not wake the process, are the other threads, VCIs and shared memory. */
 void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci)
 {
     const MPIDI_BUFENLARGE_knobs_t *knobs = &MPIDI_BUFENLARGE_global.knobs;
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const bool crowded = bufenlarge_context_local_processes(vci->context) > processors;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN), ranks = bufenlarge_context_local_processes(vci->context);
+    const bool crowded = ranks > processors;
+    if (knobs->yield_auto && crowded)
+        vci->yield_after = YIELD_AFTER_CROWDED;
     vci->sleep_after_us = knobs->sleep_auto && crowded ? AUTO_US : knobs->sleep_after_us;
     if (MPIDI_global.n_vcis > 1 || MPIR_Process.local_size > 1)
         vci->sleep_after_us = 0;
     if (vci->sleep_after_us > 0 && !bufenlarge_context_enable_sleep(vci->context))
         vci->sleep_after_us = 0;
-    if (vci->sleep_after_us > 0 && knobs->sleep_auto && room.loadavg < 0) {
-        room.loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-        room.processors = processors;
-        room.looks_wanted = LOOKS_MIN;
-    }
+    waiting.chooses = knobs->sleep_auto && vci->yield_after > 0;
+    waiting.long_us = LONG_TURN_US * (uint64_t) ((ranks + processors - 1) / processors);
 }
 
-void MPIDI_BUFENLARGE_spin_or_sleep(MPIDI_BUFENLARGE_vci_t * vci)
+void MPIDI_BUFENLARGE_yield_or_sleep(MPIDI_BUFENLARGE_vci_t * vci)
 {
+    if (waiting.chooses && !waiting.sleeps) {
+        if (vci->rounds_empty < vci->yield_after)
+            vci->rounds_empty++;
+        else
+            yield_or_begin_to_sleep();
+        return;
+    }
     const uint64_t now = now_us();
     if (vci->rounds_empty++ == 0)
         vci->empty_since_us = now;
     const uint64_t empty_us = now - vci->empty_since_us;
     if (empty_us < vci->sleep_after_us)
         return;
+    waiting.sleeps = now < waiting.ends_us;
     if (empty_us > vci->sleep_after_us + (uint64_t) vci->rounds_empty * WAITING_ROUND_US) {
         vci->rounds_empty = 0;  /* it computes between the rounds */
-    } else if (has_room(now)) {
-        return;
     } else if (bufenlarge_context_sleep(vci->context, SLEEP_US_MAX)) {
         vci->empty_since_us = now_us() - vci->sleep_after_us;   /* another round without an event sleeps again */
     } else if (vci->yield_after > 0) {
