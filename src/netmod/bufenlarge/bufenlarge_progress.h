@@ -11,7 +11,7 @@
 
 /* After a round without an event, in a process that may sleep; see bufenlarge_sleep.c. */
 void MPIDI_BUFENLARGE_yield_or_sleep(MPIDI_BUFENLARGE_vci_t * vci);
-/* Sets when the process yields, and whether it may sleep. Called when the library knows the addresses of all processes. */
+/* Sets when the process yields, and whether it may sleep. To be called when the library knows all addresses. */
 void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci);
 
 /* MPICH spins where it waits. With more processes than cores another process may need this core, so
