@@ -104,7 +104,7 @@ class StillPort {
     request.from->port->events_.push_back({Event::kRejected, request.from, {data.begin(), data.end()}});
   }
   [[nodiscard]] bool reached(const Link& /*link*/) const { return true; }
-  [[nodiscard]] bool lacks_descriptors() const { return false; }
+  [[nodiscard]] bool has_room(RoomFor /*what*/) const { return true; }
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint32_t group(const Link& link) const { return link.side()->group; }
   [[nodiscard]] std::uint64_t now_us() const { return 1'000'000; }  // time stands still
