@@ -13,6 +13,19 @@ std::string direction(std::uint32_t from, std::uint32_t to) {
   return std::to_string(from) + ">" + std::to_string(to) + ": ";
 }
 
+// The regions of control blocks of so many channels; with hint tables they double, and a table takes a block.
+std::size_t control_bytes(std::size_t channels, Arrival arrival) {
+  const bool tables = arrival == Arrival::kChecked;
+  std::size_t bytes = 0;
+  std::size_t blocks = 0;
+  for (std::size_t next = ControlSlab<SimPort>::kBlocksPerPage; bytes == 0 || blocks < channels;) {
+    bytes += next * sizeof(ControlBlock);
+    blocks += next - (tables ? 1 : 0);
+    if (tables) next = std::min(2 * next, ControlSlab<SimPort>::kTableBlocksMax);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool SimWorld::lost(std::uint32_t rank) const { return config_.death && config_.death->rank == rank; }
@@ -124,7 +137,7 @@ void SimWorld::check_memory(const SimPeer& peer) {
     ++channels;
   }
   const std::size_t control = peer.port().memory().bytes() - rings;
-  if (control > ControlSlab<SimPort>::kPageBytes || (control == 0 && rings != 0))
+  if (control > control_bytes(channels, peer.port().arrival()) || (control == 0 && rings != 0))
     fabric_.violate("rank " + std::to_string(peer.rank()) + ": " + std::to_string(control) +
                     " registered bytes belong to none of " + std::to_string(channels) + " channels");
 }
