@@ -5,7 +5,7 @@
 // Where a device tells of arrivals by memory alone (Arrival::kChecked), the first block of a region is its hint table:
 // byte n belongs to block n, and that block's peer writes 1 to it behind the slots it writes (docs/wire-protocol.md,
 // section 2.3). Then a look at eight channels is one load. Such regions double in size, so that thousands of channels
-// have their bytes in a few places.
+// have their bytes in a few places; where so much memory is refused, the next one is a page.
 #pragma once
 
 #include <algorithm>
@@ -117,6 +117,10 @@ class ControlSlab {
 
   bool grow() {
     const std::size_t blocks = next_page_blocks();
+    return add_page(blocks) || (blocks > kBlocksPerPage && add_page(kBlocksPerPage));
+  }
+
+  bool add_page(std::size_t blocks) {
     auto page = std::make_unique<Page>(Page{port_.allocate(blocks * sizeof(ControlBlock))});
     if (page->region.bytes() == 0) return false;
     const bool table = port_.arrival() == Arrival::kChecked;

@@ -53,6 +53,26 @@ TEST_CASE("a hint table takes the first block of each region, and regions double
   CHECK(port.news().back() == "allocate 65536");  // a table has no more bytes
 }
 
+TEST_CASE("where a larger region is refused the next is a page, and where that is refused there is no block",
+          "[control_slab][S1]") {
+  FakeFabric fabric;
+  FakePort port(fabric);
+  port.arrives = Arrival::kChecked;
+  Slab slab(port);
+  port.refuses_memory = [](std::size_t bytes) { return bytes > Slab::kPageBytes; };
+  std::set<std::pair<const void*, std::size_t>> places;
+  for (int i = 0; i < 15 + 15; ++i) {
+    const Slab::Handle handle = slab.take(&slab);
+    REQUIRE(handle.block != nullptr);
+    places.insert({handle.page, handle.hint()});
+  }
+  CHECK(places.size() == 15 + 15);
+  port.refuses_memory = [](std::size_t) { return true; };
+  CHECK(slab.take(&slab).block == nullptr);
+  port.refuses_memory = {};
+  CHECK(slab.take(&slab).block != nullptr);
+}
+
 // Blocks of a slab with a table, by their owners.
 struct Hinted {
   explicit Hinted(int blocks) {
