@@ -16,7 +16,7 @@ namespace bufenlarge::test {
 
 class PortSide {
  public:
-  PortSide() : port({ProviderChoice::kTcp, "lo"}) {}
+  explicit PortSide(const ProviderRequest& request = {ProviderChoice::kTcp, "lo"}) : port(request) {}
   PortSide(const PortSide&) = delete;
   PortSide& operator=(const PortSide&) = delete;
 

@@ -156,6 +156,7 @@ void Draw::connections() {
   faults.connect_refused = one_of({0, 100, 300});
   faults.attempt_lost = one_of({0, 100, 300});
   faults.lost_unnamed = late_.chance(500) ? late_.between(1, 1000) : 0;
+  faults.first_stalls = late_.chance(500) ? late_.between(1, 1000) : 0;
   faults.accept_fails = one_of({0, 50});
   faults.accept_lost = one_of({0, 100});
   faults.silent_lost = one_of({0, 500});

@@ -40,6 +40,7 @@ struct SimFaults {
   std::uint32_t accept_fails = 0;
   std::uint32_t accept_lost = 0;      // lost between accept and the active side's event
   std::uint32_t silent_lost = 0;      // of the lost ones: after the passive side's connected event
+  std::uint32_t first_stalls = 0;     // what the active side writes is unseen until it writes again
   std::uint32_t connect_us_max = 20;  // delay of a connection event
 
   // Processes

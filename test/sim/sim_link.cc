@@ -96,6 +96,7 @@ void SimEndpoint::advance() {
 }
 
 bool SimEndpoint::place_due() {
+  if (stalled_) return false;
   const std::uint64_t now = fabric_.clock.now_us();
   bool overtakes = false, placed = false;
   for (Write& write : writes_) {
@@ -188,6 +189,7 @@ std::uint64_t SimEndpoint::next_due_us() const {
     if (!write.read) due = std::min(due, write.read_us);
     if (write.reread_us != 0) due = std::min(due, write.reread_us);
   }
+  if (stalled_) return due;
   bool all_placed = true;
   for (const Write& write : writes_) {
     if (!write.placed_whole())
@@ -213,6 +215,8 @@ std::uint64_t SimEndpoint::next_completion_us() const {
 void SimEndpoint::pair(SimEndpoint& other, bool active) {
   other_ = &other;
   active_ = active;
+  stalled_ = active && port_.first_write_may_stall() && fabric_.random.chance(fabric_.faults.first_stalls);
+  fabric_.totals.first_stalled += stalled_;
   Hello theirs{};
   std::memcpy(&theirs, other.hello.data(), std::min(other.hello.size(), kHelloBytes));
   rules_.announce(theirs);
@@ -247,12 +251,14 @@ void SimEndpoint::check_close() const {
 
 void SimEndpoint::close() {
   check_close();
+  stalled_ = false;
   user_ = nullptr;
   fabric_.moved = true;
   drop_unread();
 }
 
 void SimEndpoint::crash() {
+  stalled_ = false;
   user_ = nullptr;
   drop_unread();
   if (fabric_.random.chance(500)) writes_.clear();

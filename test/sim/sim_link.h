@@ -163,6 +163,7 @@ class SimEndpoint {
   bool tried_notified_ = false;  // a write to be notified was refused for now
   bool connected_ = false;
   bool active_ = false;
+  bool stalled_ = false;  // what it has written waits for one more write
   bool spoken_to_ = false;  // something of the other side has been placed
   bool broken_ = false;
   bool lost_ = false;

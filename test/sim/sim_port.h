@@ -71,6 +71,9 @@ class SimPort {
   [[nodiscard]] bool reached(const Link& link) const { return link && !link.endpoint()->unreached(); }
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
+  [[nodiscard]] bool first_write_may_stall() const {
+    return !fabric_.ordered() && fabric_.faults.first_stalls != 0;
+  }
   [[nodiscard]] Arrival arrival() const { return fabric_.arrival_of(rank_); }
   [[nodiscard]] std::uint32_t group(const Link& link) const {
     return fabric_.ordered() ? link.endpoint()->number() % kGroups : 0;

@@ -53,6 +53,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   fabric_.moved = true;
   const bool held = write.held;
   writes_.push_back(std::move(write));
+  if (other_->connected_) stalled_ = false;
   if (kind == WriteKind::kHint && fabric_.random.chance(fabric_.faults.hint_twice)) repeat_hint();
   return held ? WriteResult::kHeld : copied ? WriteResult::kCopied : WriteResult::kPosted;
 }

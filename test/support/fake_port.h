@@ -147,6 +147,7 @@ class FakePort {
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
+  [[nodiscard]] bool first_write_may_stall() const { return first_write_stalls; }
   SleepEnd sleep(std::uint32_t timeout_us) { return slept_us.push_back(timeout_us), sleep_end; }
   [[nodiscard]] std::uint32_t group(const Link& link) const { return link.state()->group; }
   template <class Handler>
@@ -187,6 +188,7 @@ class FakePort {
   std::function<void()> before_events;  // what the device does between poll() and poll_events()
   std::size_t events_per_poll = SIZE_MAX;
   bool completes = true;
+  bool first_write_stalls = false;
   bool refuses_open = false;
   bool no_descriptors = false;
   bool refuses_accept = false;

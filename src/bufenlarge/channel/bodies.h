@@ -12,6 +12,7 @@
 #include "channel/closing.cc"
 #include "channel/connection.cc"
 #include "channel/connection_end.cc"
+#include "channel/connection_hello.cc"
 #include "channel/context.cc"
 #include "channel/data_writer.cc"
 #include "channel/enlargement.cc"

@@ -44,6 +44,7 @@ void Connection<PortT>::want() {
 template <class PortT>
 bool Connection<PortT>::tick(std::uint64_t now_us) {
   auto& core = link_.core();
+  if (connect_.answer_due()) look_for_answer();
   act(connect_.tick(now_us, core.attempts.free(now_us) && core.has_room()), "");
   if (connect_.state() == Connect::State::kWanted && !core.has_room()) core.room_wanted = true;
   return !link_.failed() && connect_.timed();
@@ -85,6 +86,9 @@ void Connection<PortT>::act(Connect::Action action, std::string_view why, Status
     case Connect::Action::kFail:
       give_up(why, if_it_fails);
       return;
+    case Connect::Action::kRepeat:
+      link_.repeat_word();
+      return;
     case Connect::Action::kNone:
     case Connect::Action::kAccept:
     case Connect::Action::kReplace:
@@ -102,73 +106,6 @@ void Connection<PortT>::give_up(std::string_view why, Status status) {
   link_.fail(status, "no connection after " + std::to_string(connect_.attempt()) + " attempts in " +
                          std::to_string(link_.core().settings.connect_timeout_us / 1000) +
                          " ms; the last one: " + std::string(why));
-}
-
-// ---- memory and Hello
-
-// An attempt before this one may have used it.
-template <class PortT>
-bool Connection<PortT>::prepare_memory() {
-  const Phase& first = link_.core().settings.phases.at(0);
-  if (!link_.take_control()) return false;
-  if (send_ring_.has_ring() && receive_ring_.has_ring())
-    receive_ring_.clear();
-  else if (!send_ring_.provision(first) || !receive_ring_.provision(first))
-    return false;
-  send_ring_.start(0, first.slots, 0, 0);
-  receive_ring_.start(0, 0);
-  receive_ring_.forget_notifications();
-  return true;
-}
-
-template <class PortT>
-std::uint64_t Connection<PortT>::called_key() const {
-  return other_job_ != nullptr ? other_job_->job_key : link_.core().expected.job_key;
-}
-
-template <class PortT>
-Hello Connection<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) const {
-  const auto& core = link_.core();
-  const HelloExpectation& own = core.expected;
-  Hello hello{};
-  hello.magic = kHelloMagic;
-  hello.version = kWireVersion;
-  const Arrival arrival = core.port.arrival();
-  const bool checks = arrival == Arrival::kChecked || arrival == Arrival::kMixed;
-  hello.flags = static_cast<std::uint8_t>((checks ? kHelloVerifiesSlots : 0) |
-                                          (has_notifications(arrival) ? kHelloWantsNotifications : 0));
-  hello.rank = core.rank;
-  hello.job_key = job_key;
-  hello.ring_address = receive_ring_.region().remote_address();
-  hello.ring_key = receive_ring_.region().remote_key();
-  hello.control_address = link_.inbox_address();
-  hello.control_key = link_.inbox_key();
-  hello.slot_bytes = own.slot_bytes;
-  hello.slots = own.slots;
-  hello.attempt = attempt;
-  hello.geometry = own.geometry;
-  hello.block = link_.hint();
-  if (other_job_ != nullptr) {
-    hello.flags |= kHelloOtherJob;
-    hello.slot_bytes = core.job_id;
-    hello.slots = 0;
-  }
-  return hello;
-}
-
-template <class PortT>
-void Connection<PortT>::adopt(const Hello& hello) {
-  send_ring_.aim_at(hello.ring_address, hello.ring_key, link_.core().settings.phases.at(0).stride());
-  send_ring_.set_peer_wants((hello.flags & kHelloVerifiesSlots) != 0, (hello.flags & kHelloWantsNotifications) != 0);
-  link_.aim_words(hello.control_address, hello.control_key, hello.block);
-  link_.trace("Hello of the peer: attempt ", hello.attempt, ", flags ", hello.flags);
-}
-
-template <class PortT>
-void Connection<PortT>::serve_hello() {
-  if (!hello_due_ || send_ring_.room() == 0) return;
-  hello_due_ = false;
-  send_ring_.stage_slot(SlotKind::kHello, 0, 0);
 }
 
 // ---- active side
@@ -230,6 +167,10 @@ bool Connection<PortT>::check_reply(std::span<const std::byte> data) {
 template <class PortT>
 bool Connection<PortT>::on_connected() {
   act(connect_.on_connected(), "");
+  if (hello_due_ && link_.port().first_write_may_stall()) {
+    connect_.expect_answer(link_.port().now_us());
+    want_time();
+  }
   return hello_due_;
 }
 
@@ -304,12 +245,6 @@ void Connection<PortT>::on_request(typename Port::Request& request, const Hello&
   adopt(hello);
   const HelloBytes own = encode_hello(own_hello(hello.attempt, core.expected.job_key));
   if (!link_.accept(request, std::span<const std::byte>(own))) on_lost("the connection could not be accepted");
-}
-
-template <class PortT>
-void Connection<PortT>::on_first_slot() {
-  connect_.on_first_message();
-  update_link();
 }
 
 }  // namespace bufenlarge

@@ -85,6 +85,7 @@ class Connection {
   [[nodiscard]] std::string no_endpoint() const;
   void on_first_slot();
   void update_link();
+  void look_for_answer();
   void want_time();
   void end_attempt();
 

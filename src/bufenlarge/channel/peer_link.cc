@@ -76,6 +76,12 @@ bool PeerLink<PortT>::post_word(std::uint64_t offset, std::size_t bytes) {
 }
 
 template <class PortT>
+void PeerLink<PortT>::repeat_word() {
+  trace("no answer yet: a word is written again");
+  (void)post_word(offsetof(ControlInbox, hot), sizeof(HotWord));
+}
+
+template <class PortT>
 bool PeerLink<PortT>::post_hint() {
   const auto* from = reinterpret_cast<const std::byte*>(&outbox().hint);
   return write({control_.region(), from, 1, hint_to_, words_to_.key, WriteUse::kHint}) != WriteResult::kAgain;

@@ -83,6 +83,8 @@ class PeerLink final : private StateLog {
   // Writes a part of the outbox into the same place of the peer's inbox. The port copies words, so they may change at
   // once; an acknowledgement stays as it is until the peer has used it. False: to be tried again.
   [[nodiscard]] bool post_word(std::uint64_t offset, std::size_t bytes);
+  // Writes a word that the peer has, for a peer that may not see what was written before it.
+  void repeat_word();
   // Whether the peer looks at its ring in each round, as far as this side knows.
   [[nodiscard]] bool peer_is_hot() const { return __atomic_load_n(&inbox().hot.hot, __ATOMIC_RELAXED) != 0; }
   // Whether the peer wants hints while it is not hot.

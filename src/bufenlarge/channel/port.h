@@ -10,6 +10,8 @@
 //          endpoint; no callback names it after that. Each callback gets the `user` that came with it.
 //          has_room(kind) is asked before. It returns false while there is nothing to spare for one more link: then
 //          open() would fail, and accept() would leave nothing for the next caller.
+//          first_write_may_stall() returns true where what the side that called open() writes first may stay unseen
+//          at the other side until one more write comes (siw, docs/fabric-assumptions.md).
 //          reached() returns false while the port knows that the peer's host has not responded to open().
 // Request  A connection request of a peer. The caller accepts or rejects it, once.
 //
@@ -155,6 +157,7 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.group(link) } -> std::same_as<std::uint32_t>;
   { port.now_us() } -> std::same_as<std::uint64_t>;
   { port.arrival() } -> std::same_as<Arrival>;
+  { port.first_write_may_stall() } -> std::same_as<bool>;
 };
 
 }  // namespace bufenlarge

@@ -70,6 +70,8 @@ class ReceiveRing {
   // ---- credit
   // Writes a grant if the peer is owed one, or if one could not be written before.
   void maybe_grant();
+  // The peer gets a grant, though it needs none yet.
+  void owe_grant() { grant_due_ = true; }
   [[nodiscard]] bool grant_due() const { return grant_due_; }
 
   [[nodiscard]] bool has_ring() const { return static_cast<bool>(ring_); }

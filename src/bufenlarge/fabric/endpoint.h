@@ -57,6 +57,7 @@ struct Endpoint {
   std::array<WritePart, kWritePartsMax> held{};  // writes that wait for the next one (tcp): all slots, or all data
   std::uint32_t held_count = 0;
   bool holds_data = false;
+  bool attempt = false;        // without an event yet, and not to be closed before (close_waits_for_answer())
   std::uint32_t received = 0;  // receives of this endpoint that have completed, modulo 2^32
   std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
   // When it was closed, how often the queues of the port had been found empty.

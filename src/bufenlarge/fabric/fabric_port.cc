@@ -179,6 +179,10 @@ std::string FabricPort::locked_memory() const {
 
 void FabricPort::close(Endpoint& endpoint) {
   endpoint.user = nullptr;
+  if (!endpoint.attempt) release(endpoint);
+}
+
+void FabricPort::release(Endpoint& endpoint) {
   endpoint.fid.reset();
   endpoint.closed_queue = endpoint.queue;
   endpoint.reads_empty = endpoint.queue->reads_empty;
@@ -241,6 +245,7 @@ FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte
   std::memcpy(info->dest_addr, address, sizeof(sockaddr_in));
   Link link(make_endpoint(info.get(), user));
   if (!link || !succeeded("fi_connect", fi_connect(link.fid(), info->dest_addr, data.data(), data.size()))) return {};
+  link.endpoint()->attempt = close_waits_for_answer(*info_);
   return link;
 }
 

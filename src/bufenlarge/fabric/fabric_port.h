@@ -66,7 +66,8 @@ class FabricPort {
   // On tcp the peer's kernel responds for a process that computes, so a connection whose socket has no peer yet is one
   // to a host that does not respond. On verbs nothing tells.
   [[nodiscard]] bool reached(const Link& link) const;
-  // Closes the endpoint of a link, and gives back what it holds. Called by the link.
+  // Closes the endpoint of a link, and gives back what it holds; that of an attempt, on iWARP, when it has its event.
+  // Called by the link.
   void close(Endpoint& endpoint);
 
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write) {
@@ -101,6 +102,7 @@ class FabricPort {
   }
   [[nodiscard]] std::uint64_t now_us() const;
   [[nodiscard]] Arrival arrival() const { return arrival_.arrival; }
+  [[nodiscard]] bool first_write_may_stall() const { return bufenlarge::first_write_may_stall(*info_); }
   [[nodiscard]] const std::string& arrival_reason() const { return arrival_.why; }
 
   template <class Handler>
@@ -159,6 +161,7 @@ class FabricPort {
   template <class Handler>
   void give(Handler& handler, Event& event);
   [[nodiscard]] bool bind(Endpoint& endpoint);
+  void release(Endpoint& endpoint);
   // Returns true if `code` is 0; otherwise keeps the call's name and the error for last_error().
   [[nodiscard]] bool succeeded(const char* call, ssize_t code);
   // Returns how much memory is registered and, where there is a limit, how to raise it.

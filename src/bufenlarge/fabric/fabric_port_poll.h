@@ -112,7 +112,12 @@ template <class Handler>
 void FabricPort::give(Handler& handler, Event& event) {
   if (event.kind == Event::Kind::kRequest) handler.on_request(event.request, event.data);
   if (event.kind == Event::Kind::kUnnamed) handler.on_unnamed_failure(event.why);
-  if (event.endpoint == nullptr || event.endpoint->user == nullptr) return;
+  if (event.endpoint == nullptr) return;
+  const bool was_attempt = std::exchange(event.endpoint->attempt, false);
+  if (event.endpoint->user == nullptr) {
+    if (was_attempt) release(*event.endpoint);
+    return;
+  }
   void* const user = event.endpoint->user;
   if (!verbs_) ready_.heat(*event.endpoint->queue);  // something may have come before the event
   if (event.kind == Event::Kind::kConnected) handler.on_connected(user, event.data);

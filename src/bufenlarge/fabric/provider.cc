@@ -177,6 +177,10 @@ bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_
 
 bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_size >= 4; }
 
+bool close_waits_for_answer(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_IWARP; }
+
+bool first_write_may_stall(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_IWARP; }
+
 // A window needs no message that advertises a source first, so these bounds may be lower than kRendezvousMin
 // (docs/decisions/0016-one-sided-writes.md).
 std::size_t window_read_min(const fi_info& info) {

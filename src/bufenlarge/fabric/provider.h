@@ -41,6 +41,16 @@ bool places_in_order(const fi_info& info);
 // Returns true if a write can carry immediate data. An iWARP write cannot (RFC 5040).
 bool has_immediate_data(const fi_info& info);
 
+// Returns true if closing an endpoint whose attempt is under way waits until the peer has answered, or the attempt has
+// timed out (10 s on siw). On iWARP the kernel does (destroy_cm_id of Linux's iw_cm); two processes that close their
+// attempts to each other would both wait.
+bool close_waits_for_answer(const fi_info& info);
+
+// Returns true if what the active side writes first may stay unseen at the passive side until another write comes. siw
+// accepts a connection before it listens for data on it (siw_accept), and no offer of libfabric tells siw from another
+// iWARP device.
+bool first_write_may_stall(const fi_info& info);
+
 // The smallest message, in bytes, that is faster by rendezvous than through the ring. It is the same on tcp over
 // loopback, on rdma_rxe and on siw (docs/results.md).
 inline constexpr std::size_t kRendezvousMin = 65'536;

@@ -62,6 +62,10 @@ void Connect::want(std::uint64_t /*now_us*/) {
 Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
   const bool pausing = state_ == State::kYielding || state_ == State::kBackoff;
   if (pausing && now_us >= wake_us_) set_state(State::kWanted, "the pause is over");
+  if (answer_due() && now_us >= wake_us_) {
+    wake_us_ = now_us + (kRepeatPauseUs << (kRepeatsMax - --repeats_left_));
+    return Action::kRepeat;
+  }
   if (state_ != State::kWanted || !attempt_free) return Action::kNone;
   set_state(State::kConnecting, "an attempt is free");
   ++attempt_;
@@ -70,12 +74,18 @@ Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
 }
 
 Connect::Action Connect::on_connected() {
+  repeats_left_ = 0;
   if (state_ == State::kConnecting) {
     set_state(State::kReady, "the peer accepted");
     return Action::kSendHello;
   }
   if (state_ == State::kAccepting) set_state(State::kSilent, "the connection stands; the peer is the first to write");
   return Action::kNone;
+}
+
+void Connect::expect_answer(std::uint64_t now_us) {
+  repeats_left_ = kRepeatsMax;
+  wake_us_ = now_us + kRepeatPauseUs;
 }
 
 Connect::Action Connect::back_off(std::uint64_t now_us, std::uint32_t random, const char* why) {

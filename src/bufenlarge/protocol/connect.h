@@ -24,6 +24,7 @@
 // Silent      first message                              Ready       none
 // Ready       lost                                       Failed      kFail
 // Ready       ended by agreement                         Idle or Wanted  none: the caller has closed the endpoint
+// Ready       tick, an answer is due                     unchanged   kRepeat, some times: see expect_answer()
 //
 // Silence is not a failure: a peer that computes outside MPI responds when it comes back, and an attempt
 // waits for it without limit. The time limit ends the attempts at a peer that refuses them or cannot be
@@ -56,6 +57,7 @@ class Connect {
     kReject,     // reject the request at hand with reject_reason()
     kClose,      // close the own endpoint
     kFail,       // close the own endpoint; the channel is lost
+    kRepeat,     // write a word again that the peer has
   };
 
   // `own_rank` and `peer_rank` differ; the lower one wins a crossing. For `limit_us` microseconds after
@@ -74,6 +76,11 @@ class Connect {
   [[nodiscard]] Action tick(std::uint64_t now_us, bool attempt_free);
   // Called when a connection is established: the own attempt was accepted, or the peer's was.
   [[nodiscard]] Action on_connected();
+  // Called after kSendHello where the first writes of a connection may stay unseen until another one comes. Asks for
+  // such a one, kRepeatsMax times at most with growing pauses, until on_answer(): something of the peer has arrived.
+  void expect_answer(std::uint64_t now_us);
+  void on_answer() { repeats_left_ = 0; }
+  [[nodiscard]] bool answer_due() const { return ready() && repeats_left_ != 0; }
   // Called when the peer rejects the own attempt and gives a reason.
   [[nodiscard]] Action on_rejected(RejectReason reason, std::uint64_t now_us, std::uint32_t random);
   // Called when the own attempt was refused without a reason, and when a connection broke.
@@ -98,7 +105,7 @@ class Connect {
   [[nodiscard]] bool established() const { return state_ == State::kReady || state_ == State::kSilent; }
   // Returns true if the state changes with time: the caller has to call tick().
   [[nodiscard]] bool timed() const {
-    return state_ == State::kWanted || state_ == State::kYielding || state_ == State::kBackoff;
+    return state_ == State::kWanted || state_ == State::kYielding || state_ == State::kBackoff || answer_due();
   }
   [[nodiscard]] std::uint16_t attempt() const { return attempt_; }
   [[nodiscard]] RejectReason reject_reason() const { return reject_reason_; }
@@ -109,6 +116,9 @@ class Connect {
   static constexpr std::uint64_t kPauseMaxUs = 1'000'000;
   // The longest where there was no room.
   static constexpr std::uint64_t kRoomPauseMaxUs = 16'000;
+  // The pause before the first repetition, which doubles: the last comes after 5 s.
+  static constexpr std::uint64_t kRepeatPauseUs = 20'000;
+  static constexpr std::uint8_t kRepeatsMax = 8;
   // How long a side that lost a crossing waits for the peer's request.
   static constexpr std::uint64_t kYieldUs = 1'000'000;
   // An attempt that was out this long before it was refused had met silence. Longer than the 3 s in which Linux finds
@@ -132,6 +142,7 @@ class Connect {
   std::uint16_t peer_attempt_ = 0;  // number of the peer's attempt that was accepted, as passive side
   RejectReason reject_reason_ = RejectReason::kUnauthorized;
   State state_ = State::kIdle;
+  std::uint8_t repeats_left_ = 0;  // with wake_us_, in Ready
   StateLog* log_ = nullptr;
   bool own_wins_;
   bool wanted_ = false;  // the own side has something to send

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Two ports on an RDMA device, in one process. Hidden: they run in a virtual machine (tools/suite rxe and siw).
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+#include "fabric/port_side.h"
+
+namespace bufenlarge::test {
+namespace {
+
+struct DeviceSide : PortSide {
+  DeviceSide() : PortSide({ProviderChoice::kVerbs, ""}) {}
+};
+
+// An attempt of `active` that has arrived at `passive` and has no answer.
+FabricPort::Link unanswered(DeviceSide& active, DeviceSide& passive) {
+  FabricPort::Link link = active.open(passive, pattern(52));
+  REQUIRE(link);
+  REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
+  return link;
+}
+
+std::chrono::milliseconds time_to_close(FabricPort::Link link) {
+  const auto begin = std::chrono::steady_clock::now();
+  link = {};
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+}
+
+void connect(DeviceSide& active, DeviceSide& passive) {
+  const std::size_t before = active.connected.size();
+  const FabricPort::Link from = unanswered(active, passive);
+  const FabricPort::Link to = passive.accept(pattern(52));
+  REQUIRE(to);
+  REQUIRE(both_poll(active, passive, [&] { return active.connected.size() > before; }));
+}
+
+constexpr std::chrono::seconds kAtOnce{3};  // siw gives up after 10 s
+
+TEST_CASE("an attempt is closed on a device without waiting for the peer's answer", "[.device][fabric_port][S3]") {
+  DeviceSide active, passive;
+  CHECK(time_to_close(unanswered(active, passive)) < kAtOnce);
+  passive.port.reject(passive.requests.front().request, {});
+  passive.requests.clear();
+  connect(active, passive);
+  CHECK(active.rejected.empty());
+  CHECK(active.lost.empty());
+}
+
+TEST_CASE("an attempt that was closed on a device may still be accepted", "[.device][fabric_port][S3]") {
+  DeviceSide active, passive;
+  CHECK(time_to_close(unanswered(active, passive)) < kAtOnce);
+  const FabricPort::Link accepted = passive.accept(pattern(52));
+  CHECK(both_poll(active, passive, [&] { return !accepted || !passive.lost.empty(); }));
+  CHECK(active.connected.empty());
+  connect(active, passive);
+}
+
+TEST_CASE("two ports on a device that close their attempts to each other both go on", "[.device][fabric_port][S3]") {
+  DeviceSide one, two;
+  FabricPort::Link there = unanswered(one, two);
+  FabricPort::Link back = unanswered(two, one);
+  CHECK(time_to_close(std::move(there)) < kAtOnce);
+  CHECK(time_to_close(std::move(back)) < kAtOnce);
+  one.port.reject(one.requests.front().request, {});
+  two.port.reject(two.requests.front().request, {});
+  one.requests.clear(), two.requests.clear();
+  connect(one, two);
+  connect(two, one);
+}
+
+}  // namespace
+}  // namespace bufenlarge::test
