@@ -91,7 +91,7 @@ case_growth() {
     local ranks=$2 setting pair large='[]'
     read -r setting pair <<<"$4"
     [ "$pair" = none ] || large="[[${pair/:/,}]]"
-    judge_summary "$work/log/growth-$setting-$ranks.json" "$setting" "$ranks" "$3" "$5" "$6" \
+    judge_summary "$log_dir/growth-$setting-$ranks.json" "$setting" "$ranks" "$3" "$5" "$6" \
         '.totals | "ring memory \(.ring_bytes) bytes, all large \(.ring_bytes_all_large)"' \
         --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 "$growth_program"
 }
@@ -122,7 +122,7 @@ totals_program='
 case_totals() {
     local setting told
     read -r setting told <<<"$4"
-    judge_summary "$work/log/totals-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
+    judge_summary "$log_dir/totals-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
         '.totals | "\(.reports) processes, \(.channels) channels, \(.messages) messages"' \
         --argjson ranks "$2" --argjson told "$told" "$totals_program"
 }
@@ -146,7 +146,7 @@ copyless_program='
 case_copyless() {
     local setting bytes
     read -r setting bytes <<<"$4"
-    judge_summary "$work/log/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+    judge_summary "$log_dir/copyless-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
         '.totals | "\(.bytes + .rendezvous.fragment_bytes) bytes through rings, " +
             "\(.rendezvous.read_bytes) without a copy"' \
         --argjson bytes "$bytes" "$copyless_program"
@@ -272,7 +272,7 @@ case_unauthorized() {
     command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
     read -r caller setting <<<"$4"
     read -r -a words <<<"$(setting_environment "$setting")"
-    summary=$work/log/$caller-$setting.json
+    summary=$log_dir/$caller-$setting.json
     rm -f "$summary"
     compile_unauthorized "$caller"
     job_start "$log" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \

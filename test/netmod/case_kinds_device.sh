@@ -26,7 +26,7 @@ case_summary() {
         */notified | */polled) arrival=$setting ;;
         rxe/default) arrival=notified ;; # four ranks on two processors sleep
     esac
-    judge_summary "$work/log/summary-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+    judge_summary "$log_dir/summary-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
         '.reports[0] | "\(.provider) (\(.protocol)) on \(.interface), \(.arrival): \(.arrival_reason)"' \
         --arg fabric "$RDMA_VM_FABRIC" --arg arrival "$arrival" "$summary_program"
 }
@@ -53,7 +53,7 @@ data_path_program='
 case_data_path() {
     local setting program_arguments
     read -r setting program_arguments <<<"$4"
-    judge_summary "$work/log/data_path-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
+    judge_summary "$log_dir/data_path-$3-$setting.json" "$setting" "$2" "$3" "$5" "$6" \
         '.totals.rendezvous | "\(.reads) reads, \(.ends_by_immediate) ends by immediate data, " +
             "\(.ends_by_message) by message, " +
             "\(.read_bytes) bytes without a copy, \(.fragment_bytes) through rings"' \

@@ -37,7 +37,7 @@ case_closing() {
     local setting program_arguments bound=0
     read -r setting program_arguments <<<"$4"
     case $setting in cap*) bound=${setting#cap} ;; esac
-    judge_summary "$work/log/closing-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
+    judge_summary "$log_dir/closing-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
         '.totals | "\(.connections_most) connections at most, \(.connections_closed) closed, " +
             "\(.connections_reopened) made again"' \
         --argjson bound "$bound" "$closing_program"

@@ -35,7 +35,7 @@ vcis_used_program='
 
 case_vcis_used() {
     local program_arguments=$4
-    judge_summary "$work/log/vcis-used.json" vcis-default "$2" "$3" "$5" "$6" \
+    judge_summary "$log_dir/vcis-used.json" vcis-default "$2" "$3" "$5" "$6" \
         '.totals | "\(.channels) channels, \(.messages) messages"' "$vcis_used_program"
 }
 
