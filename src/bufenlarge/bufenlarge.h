@@ -221,15 +221,15 @@ BUFENLARGE_API bufenlarge_channel_t *bufenlarge_context_channel(bufenlarge_conte
  * acknowledgements, timers. Returns the number of events handled; 0 when there were none. */
 BUFENLARGE_API unsigned bufenlarge_context_progress(bufenlarge_context_t *context);
 
-/* Prepares the context for bufenlarge_context_sleep(). On RoCE only a completion wakes a process, so peers then notify
- * of all that they write. To be called before the first connection, from own or from a peer's side, is made. Returns 1;
- * 0, with nothing changed, on iWARP, where ARRIVAL demands that this process looks at memory (polled or mixed, on
- * RoCE), and when there is no memory. */
+/* Lets data wake bufenlarge_context_sleep(). On RoCE only a completion wakes a process, so peers then notify of all
+ * that they write. To be called before the first connection, from own or from a peer's side, is made. Returns 1; 0,
+ * with nothing changed, on iWARP, where ARRIVAL demands that this process looks at memory (polled or mixed, on RoCE),
+ * and when there is no memory. */
 BUFENLARGE_API int bufenlarge_context_enable_sleep(bufenlarge_context_t *context);
 
-/* Waits until something may have come for this context, at most `microseconds`. To be called by a process that has
- * nothing else to do, right after a bufenlarge_context_progress() that returned 0. Returns 1 after it has waited, 0 at
- * once when there is work left, or on RoCE when the context was not prepared: the caller then goes on with progress. */
+/* Waits until something may have come for this context, at most `microseconds`; where data does not wake it, at most
+ * 100. To be called by a process that has nothing else to do, right after a bufenlarge_context_progress() that returned
+ * 0. Returns 1 after it has waited, 0 at once when there is work left: the caller then goes on with progress. */
 BUFENLARGE_API int bufenlarge_context_sleep(bufenlarge_context_t *context, uint32_t microseconds);
 
 /* Returns how many processes of the job have addresses on this host, this one too; 1 before they are known. */

@@ -21,10 +21,15 @@ FabricPort::Link unanswered(DeviceSide& active, DeviceSide& passive) {
   return link;
 }
 
-std::chrono::milliseconds time_to_close(FabricPort::Link link) {
+template <class Step>
+std::chrono::milliseconds time_of(Step step) {
   const auto begin = std::chrono::steady_clock::now();
-  link = {};
+  step();
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+}
+
+std::chrono::milliseconds time_to_close(FabricPort::Link link) {
+  return time_of([&] { link = {}; });
 }
 
 void connect(DeviceSide& active, DeviceSide& passive) {
@@ -67,6 +72,15 @@ TEST_CASE("two ports on a device that close their attempts to each other both go
   one.requests.clear(), two.requests.clear();
   connect(one, two);
   connect(two, one);
+}
+
+TEST_CASE("where data wakes nobody a sleep on a device is short, and connection events end it",
+          "[.device][fabric_port][S2]") {
+  constexpr std::uint32_t kMinuteUs = 60'000'000;
+  DeviceSide active, passive;
+  CHECK(time_of([&] { CHECK(passive.port.sleep(kMinuteUs) == SleepEnd::kWoken); }) < kAtOnce);
+  const FabricPort::Link link = active.open(passive, pattern(52));
+  CHECK(comes_true([&] { return passive.port.sleep(kMinuteUs) == SleepEnd::kEvents; }, [&] { active.poll(); }));
 }
 
 }  // namespace

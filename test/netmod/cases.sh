@@ -206,6 +206,7 @@ device_cases() {
         device_case "$name" polled 4
     done
     device_case p2p_random one-slot 4
+    program_case sleeps_crowded default 4
     # Longer than the 10 s after which iWARP gives up an attempt.
     for setting in default notified; do program_case late "$setting" 3 seconds=12; done
     locked_cases

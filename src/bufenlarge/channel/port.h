@@ -120,7 +120,6 @@ enum class WriteResult : std::uint8_t {
 
 // How sleep() has ended.
 enum class SleepEnd : std::uint8_t {
-  kCannot,  // at once: nothing would wake the process
   kWoken,   // something may have come, or the time has passed
   kEvents,  // as kWoken, and poll_events() has to be called next
 };

@@ -110,11 +110,11 @@ class FabricPort {
   template <class Handler>
   unsigned poll_events(Handler& handler);
 
-  // Lets sleep() wait. On verbs only completions wake a process, so all slots are notified from now on. To be called
-  // before the first endpoint is made. Returns false, with nothing changed, where the user wants rings to be polled,
-  // and on a device without immediate data (iWARP). Throws FabricError.
+  // Lets data wake sleep(). On verbs only completions do, so all slots are notified from now on. To be called before
+  // the first endpoint is made. Returns false, with nothing changed, where the user wants rings to be polled, and on a
+  // device without immediate data (iWARP). Throws FabricError.
   bool enable_sleep();
-  // See channel/port.h. It cannot on verbs before enable_sleep().
+  // See channel/port.h. Where data does not wake it, it sleeps for 100 us at most.
   SleepEnd sleep(std::uint32_t timeout_us);
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }

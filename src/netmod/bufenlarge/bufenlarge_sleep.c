@@ -72,8 +72,8 @@ void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci)
     vci->sleep_after_us = knobs->sleep_auto && crowded ? AUTO_US : knobs->sleep_after_us;
     if (MPIDI_global.n_vcis > 1 || MPIR_Process.local_size > 1)
         vci->sleep_after_us = 0;
-    if (vci->sleep_after_us > 0 && !bufenlarge_context_enable_sleep(vci->context))
-        vci->sleep_after_us = 0;
+    if (vci->sleep_after_us > 0)
+        (void) bufenlarge_context_enable_sleep(vci->context);   /* or each sleep is short */
     waiting.chooses = knobs->sleep_auto && vci->yield_after > 0;
     waiting.long_us = LONG_TURN_US * (uint64_t) ((ranks + processors - 1) / processors);
 }

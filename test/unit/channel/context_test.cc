@@ -205,9 +205,6 @@ TEST_CASE("a context sleeps in its port when it has nothing to do, and not when 
   fixture.rounds(3);
   CHECK(fixture.context.sleep(700));
   CHECK(fixture.port.slept_us == std::vector<std::uint32_t>{700});
-  fixture.port.sleep_end = SleepEnd::kCannot;
-  CHECK_FALSE(fixture.context.sleep(700));
-  fixture.port.sleep_end = SleepEnd::kWoken;
   fixture.port.slept_us.clear();
 
   SECTION("a message to oneself waits") { CHECK(fixture.context.loopback().send(Vector({8}).all(), false) == 8); }
