@@ -109,6 +109,7 @@ class StillPort {
   [[nodiscard]] std::uint32_t group(const Link& link) const { return link.side()->group; }
   [[nodiscard]] std::uint64_t now_us() const { return 1'000'000; }  // time stands still
   [[nodiscard]] Arrival arrival() const { return arrival_; }
+  [[nodiscard]] bool first_write_may_stall() const { return false; }
   template <class Handler>
   unsigned poll(Handler& handler);
   template <class Handler>
