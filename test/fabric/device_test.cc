@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Two ports on an RDMA device, in one process. Hidden: they run in a virtual machine (tools/suite rxe and siw).
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <fstream>
+#include <memory>
+#include <vector>
 
 #include "fabric/port_side.h"
 
@@ -72,6 +79,48 @@ TEST_CASE("two ports on a device that close their attempts to each other both go
   one.requests.clear(), two.requests.clear();
   connect(one, two);
   connect(two, one);
+}
+
+// The ports that the guest draws from, while this lives: kPorts, of which sockets of TCP have every other one.
+class ScarcePorts {
+ public:
+  static constexpr int kFirst = 40'000;
+  static constexpr int kPorts = 32;
+
+  ScarcePorts() {
+    std::getline(std::ifstream(kRange), before_);
+    std::ofstream(kRange) << kFirst << ' ' << kFirst + kPorts - 1;
+    for (int port = kFirst; port < kFirst + kPorts; port += 2) sockets_.push_back(taken(port));
+  }
+  ~ScarcePorts() {
+    for (const int socket : sockets_) ::close(socket);
+    std::ofstream(kRange) << before_;
+  }
+  ScarcePorts(const ScarcePorts&) = delete;
+  ScarcePorts& operator=(const ScarcePorts&) = delete;
+
+ private:
+  static constexpr const char* kRange = "/proc/sys/net/ipv4/ip_local_port_range";
+
+  static int taken(int port) {
+    const int made = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    REQUIRE(::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::listen(made, 1) == 0);
+    return made;
+  }
+
+  std::string before_;
+  std::vector<int> sockets_;
+};
+
+TEST_CASE("a port on a device listens though sockets of TCP have half of the ports", "[.device][fabric_port]") {
+  const ScarcePorts scarce;
+  std::vector<std::unique_ptr<DeviceSide>> sides;
+  for (int i = 0; i < 8; ++i) CHECK_NOTHROW(sides.push_back(std::make_unique<DeviceSide>()));
+  for (const auto& side : sides) CHECK(ntohs(side->port.address().sin_port) >= ScarcePorts::kFirst);
 }
 
 TEST_CASE("where data wakes nobody a sleep on a device is short, and connection events end it",

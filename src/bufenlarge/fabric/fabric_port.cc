@@ -92,7 +92,18 @@ void FabricPort::post_shared_receives() {
   }
 }
 
+// The kernel's connection manager draws a port without a look at the sockets of TCP, and one of them may have it: siw
+// listens by such a socket.
 void FabricPort::listen() {
+  constexpr int kPortsTried = 32;
+  int code = -FI_EADDRINUSE;
+  for (int i = 0; code == -FI_EADDRINUSE && i < kPortsTried; ++i) code = open_listener();
+  must("fi_listen", code);
+  std::size_t bytes = sizeof address_;
+  must("fi_getname", fi_getname(&listener_->fid, &address_, &bytes));
+}
+
+int FabricPort::open_listener() {
   const InfoPtr info(fi_dupinfo(info_.get()));
   if (!info) throw FabricError("fi_dupinfo", -FI_ENOMEM);
   static_cast<sockaddr_in*>(info->src_addr)->sin_port = 0;
@@ -100,9 +111,7 @@ void FabricPort::listen() {
   must("fi_passive_ep", fi_passive_ep(fabric_.get(), info.get(), &listener, nullptr));
   listener_.reset(listener);
   must("fi_pep_bind", fi_pep_bind(listener, &events_->fid, 0));
-  must("fi_listen", fi_listen(listener));
-  std::size_t bytes = sizeof address_;
-  must("fi_getname", fi_getname(&listener->fid, &address_, &bytes));
+  return fi_listen(listener);
 }
 
 FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {

@@ -155,6 +155,8 @@ class FabricPort {
   [[nodiscard]] bool arm_queues();
   [[nodiscard]] CompletionQueue* reserve_queue();
   void listen();
+  // Listens on a port that the system chooses. Returns what fi_listen(3) does; throws FabricError if it is not called.
+  [[nodiscard]] int open_listener();
   [[nodiscard]] bool events_due();
   void look_after_descriptors();
   [[nodiscard]] bool enough_events(unsigned requests, std::uint64_t since_us);
