@@ -16,7 +16,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 check_prefix() {
     [ -x "$1/bin/mpicc" ] && [ -x "$1/bin/mpiexec" ] || die "no mpicc and mpiexec in $1/bin"
     [ "$2" != any ] || return 0
-    "$1/bin/mpichversion" | grep -q "^MPICH Device:[[:space:]]*$2\$" ||
+    grep -q "^MPICH Device:[[:space:]]*$2\$" <<<"$("$1/bin/mpichversion")" ||
         die "$1 is not an MPICH of device $2: $("$1/bin/mpichversion" | sed -n 's/^MPICH Device:[[:space:]]*//p')"
 }
 
@@ -58,8 +58,7 @@ two_processors() {
         if [ -z "$first" ]; then
             first=$processor
             siblings=/sys/devices/system/cpu/cpu$first/topology/thread_siblings_list
-        elif ! [ -r "$siblings" ] ||
-            ! tr ',-' '\n' <"$siblings" | grep -qx "$processor"; then
+        elif ! [ -r "$siblings" ] || ! grep -qx "$processor" <<<"$(tr ',-' '\n' <"$siblings")"; then
             printf '%s %s\n' "$first" "$processor"
             return 0
         fi

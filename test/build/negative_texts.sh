@@ -26,6 +26,8 @@ wrong_line "a source that no list names" source "FAIL  src/bufenlarge/sources.am
 wrong_line "a test that no list names" source "FAIL  test/sources.am lists" test/unit/new_test.cc '// new'
 wrong_line "a source without licence" source "FAIL  every source has its licence line" test/netmod/new.c '/* new */'
 wrong_line "a script that does not parse" source "FAIL  shell scripts parse" tools/suite 'if then'
+wrong_line "a pipe into grep -q" source "FAIL  nothing is piped into grep -q" \
+    tools/suite "echo x |$(printf ' grep -q') x"
 wrong_line "a patch without a reason" source "FAIL  every MPICH patch is in its series" \
     mpich-patches/4.0.2/0099-new.patch 'new'
 sed -i 's/0\.1\.0/0.1.9/' "$copy/configure.ac"

@@ -59,6 +59,10 @@ report "shell scripts parse" "$(
                 *) sh -n "$script" 2>&1 || true ;;
             esac
         done)"
+# grep -q ends at the first match, and then pipefail sees what writes into it fail, now and then.
+report "nothing is piped into grep -q" "$(
+    grep -rnE '[^|]\|[[:space:]]*grep( -[-a-zA-Z]+)* -[a-zA-Z]*q' quickstart check autogen.sh .ci tools bench test -I |
+        grep -v '^test/build/source_rules.sh:' || true)"
 report "README.md names the two commands" "$(
     for command in ./quickstart ./check; do
         grep -qF -- "$command" README.md 2>/dev/null || echo "README.md lacks $command"
@@ -71,6 +75,6 @@ report "every MPICH patch is in its series and says why" "$(
     for folder in mpich-patches/*/; do
         diff <(grep -v '^#' "$folder/series") <(cd "$folder" && ls ./*.patch | sed 's|^\./||') || true
         for patch_file in "$folder"*.patch; do
-            sed '/^--- /,$d' "$patch_file" | grep -q '^Why: ' || echo "$patch_file does not say why"
+            grep -q '^Why: ' <<<"$(sed '/^--- /,$d' "$patch_file")" || echo "$patch_file does not say why"
         done
     done)"

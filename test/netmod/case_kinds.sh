@@ -206,7 +206,7 @@ check_refusal() {
         reason="the job crashed instead of saying what is wrong"
     else
         for text in "$@"; do
-            whole_messages "$log.err" | grep -qF -- "$text" || reason="the message lacks: $text"
+            grep -qF -- "$text" <<<"$(whole_messages "$log.err")" || reason="the message lacks: $text"
         done
     fi
 }

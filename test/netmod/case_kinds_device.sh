@@ -84,7 +84,7 @@ case_locked() {
     count=$(grep -c "^bufenlarge: rank [0-9]*: warning: $text" "$log.err" || true)
     if [ "$(grep -c . "$log.err" || true)" -ne "$count" ]; then
         reason="standard error has more than warnings of the limit"
-    elif grep -o '^bufenlarge: rank [0-9]*' "$log.err" | sort | uniq -d | grep -q .; then
+    elif [ -n "$(grep -o '^bufenlarge: rank [0-9]*' "$log.err" | sort | uniq -d)" ]; then
         reason="a process warned twice"
     elif [ "$warnings" = some ] && [ "$count" -eq 0 ]; then
         reason="no process warned of the limit"
