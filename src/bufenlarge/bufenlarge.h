@@ -235,6 +235,9 @@ BUFENLARGE_API int bufenlarge_context_sleep(bufenlarge_context_t *context, uint3
 /* Returns how many processes of the job have addresses on this host, this one too; 1 before they are known. */
 BUFENLARGE_API uint32_t bufenlarge_context_local_processes(const bufenlarge_context_t *context);
 
+/* Returns 1 if these are more than the host has processors, else 0. */
+BUFENLARGE_API int bufenlarge_context_shares_processors(const bufenlarge_context_t *context);
+
 /* Returns 1 when everything that send accepted, on all channels that have not failed, is written and
  * completed locally; else 0. */
 BUFENLARGE_API int bufenlarge_context_idle(const bufenlarge_context_t *context);
@@ -276,7 +279,7 @@ BUFENLARGE_API const char *bufenlarge_channel_error(const bufenlarge_channel_t *
 /* ---- rendezvous: sources and reads ------------------------------------------------------- */
 
 /* The sizes in bytes from which data paths without a copy pay on this fabric, or what the knob
- * RENDEZVOUS says; SIZE_MAX when it is off. */
+ * RENDEZVOUS says; SIZE_MAX when it is off. They depend on the addresses, which the context is to have before. */
 typedef struct {
     size_t rendezvous_min;   /* smallest message for which a read beats sending through the ring */
     size_t window_read_min;  /* smallest read of window memory that beats a message */

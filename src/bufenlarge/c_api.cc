@@ -122,12 +122,6 @@ std::string agreement_text(const bufenlarge::PhaseTable& phases, const std::stri
          protocol + "\nMPIR_CVAR_BUFENLARGE_PHASES=" + slot_bytes + "\nMPIR_CVAR_BUFENLARGE_SLOTS=" + slots;
 }
 
-// Thresholds of this fabric, unless the user has set one for all of them.
-bufenlarge_limits_t limits_of(const std::optional<std::uint64_t>& knob, const fi_info& info) {
-  return {knob.value_or(bufenlarge::kRendezvousMin), knob.value_or(bufenlarge::window_read_min(info)),
-          knob.value_or(bufenlarge::window_write_min(info))};
-}
-
 }  // namespace
 
 bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config, const bufenlarge::Knobs& knobs)
@@ -138,7 +132,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
               bufenlarge::UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, source_released_up,
                                      write_done_up}),
       window_memory(knobs.values().window_memory),
-      limits(limits_of(knobs.values().rendezvous, port.info())),
+      rendezvous(knobs.values().rendezvous),
       connections(knobs.values().connections),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),

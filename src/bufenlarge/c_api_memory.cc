@@ -31,7 +31,12 @@ bufenlarge_status_t order_read(bufenlarge_channel_t* handle, const bufenlarge::R
 extern "C" {
 
 void bufenlarge_context_limits(const bufenlarge_context_t* context, bufenlarge_limits_t* limits_p) {
-  *limits_p = context->limits;
+  const std::optional<std::uint64_t>& set = context->rendezvous;
+  const fi_info& info = context->port.info();
+  const bool shared = bufenlarge_context_shares_processors(context) != 0;
+  limits_p->rendezvous_min = set.value_or(shared ? bufenlarge::kRendezvousMinShared : bufenlarge::kRendezvousMin);
+  limits_p->window_read_min = set.value_or(bufenlarge::window_read_min(info));
+  limits_p->window_write_min = set.value_or(bufenlarge::window_write_min(info));
 }
 
 bufenlarge_status_t bufenlarge_channel_advertise(bufenlarge_channel_t* handle, const struct iovec* iov, int iov_count,

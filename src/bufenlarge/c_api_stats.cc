@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of the C boundary that only looks. Nothing here throws.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -116,6 +118,11 @@ void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenla
 }
 
 uint32_t bufenlarge_context_local_processes(const bufenlarge_context_t* context) { return context->local_processes; }
+
+int bufenlarge_context_shares_processors(const bufenlarge_context_t* context) {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  return processors > 0 && context->local_processes > static_cast<unsigned long>(processors) ? 1 : 0;
+}
 
 void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_context_stats_t* stats_p) {
   const bufenlarge::RegistrationCounters& registered = context->port.registrations();

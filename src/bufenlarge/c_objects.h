@@ -83,7 +83,7 @@ struct bufenlarge_context {
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   const std::optional<std::uint64_t> window_memory;     // as set
-  const bufenlarge_limits_t limits;
+  const std::optional<std::uint64_t> rendezvous;        // as set
   const std::optional<std::uint32_t> connections;       // as set
   bufenlarge::ConnectionBound bound;
   std::uint32_t local_processes = 1;  // of the job, by their addresses

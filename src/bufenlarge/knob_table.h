@@ -36,7 +36,8 @@
     "peers of the others, which cost nothing, notify of what they write.")                            \
   X(RENDEZVOUS, rendezvous, "auto", "auto, off, or 1024 to 1073741824 bytes",                          \
     "The smallest message whose data goes from user memory to user memory without a copy. auto: 65536 "   \
-    "bytes, where that begins to be faster. off: all data goes through the rings.")                    \
+    "bytes, where that begins to be faster; 131072 where the job has more processes on the host than there "       \
+    "are processors. off: all data goes through the rings.")                                           \
   X(WINDOW_MEMORY, window_memory, "auto", "auto, or 0 to 1125899906842624 bytes",                        \
     "How much of its windows a process registers at once; on verbs such memory is pinned, used or not. What is "\
     "beyond is reached by messages. auto: all of it on tcp; on verbs half of the machine's memory, shared by "   \

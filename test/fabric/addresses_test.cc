@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "bufenlarge.h"
@@ -50,6 +52,25 @@ TEST_CASE("processes that share one table of addresses reach each other", "[c_ap
     other.progress();
   }));
   CHECK(other.messages[0][0] == vector.bytes());
+}
+
+TEST_CASE("rendezvous begins later where processes share processors", "[c_api]") {
+  const auto processors = static_cast<std::uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  for (const std::uint32_t local : {processors, processors + 1}) {
+    Process automatic({}, 0, local, 7), set({{"RENDEZVOUS", "100000"}}, 0, local, 7);
+    const bool shares = local > processors;
+    for (const auto& [process, expected] :
+         {std::pair{&automatic, shares ? 131'072u : 65'536u}, std::pair{&set, 100'000u}}) {
+      Bytes addresses;
+      for (std::uint32_t rank = 0; rank < local; ++rank)
+        addresses.insert(addresses.end(), process->address.begin(), process->address.end());
+      REQUIRE(bufenlarge_context_set_addresses(process->context(), addresses.data(), local) == BUFENLARGE_OK);
+      CHECK(bufenlarge_context_shares_processors(process->context()) == (shares ? 1 : 0));
+      bufenlarge_limits_t limits;
+      bufenlarge_context_limits(process->context(), &limits);
+      CHECK(limits.rendezvous_min == expected);
+    }
+  }
 }
 
 TEST_CASE("a peer without a channel takes less than a byte of a context", "[c_api]") {

@@ -127,6 +127,19 @@ case_totals() {
         --argjson ranks "$2" --argjson told "$told" "$totals_program"
 }
 
+# ---- steps of a collective operation ------------------------------------------------------------
+
+# case_steps: ARGUMENTS is "SETTING MESSAGES", the latter what the algorithms of the program's operations take. Some
+# more belong to MPI_Init and MPI_Finalize.
+case_steps() {
+    local setting messages
+    read -r setting messages <<<"$4"
+    judge_summary "$log_dir/steps-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals | "\(.messages) messages"' --argjson messages "$messages" \
+        '.totals.messages | if . < $messages or . > $messages * 1.02 then "\(.) messages, expected \($messages)"
+                            else empty end'
+}
+
 # ---- rendezvous ---------------------------------------------------------------------------------
 
 # A rendezvous message takes next to no part of a ring. $bytes is all the job sent of any size.

@@ -72,12 +72,8 @@ program_case() {
 
 quick_cases() {
     local name setting ranks
-    for name in "${programs[@]}"; do
-        program_case "$name" default 4
-    done
-    for ranks in 2 3 8 16; do
-        program_case p2p_random default "$ranks"
-    done
+    for name in "${programs[@]}"; do program_case "$name" default 4; done
+    for ranks in 2 3 8 16; do program_case p2p_random default "$ranks"; done
     program_case collectives default 3 bytes=8200
     program_case collectives default 8 bytes=8200
     program_case collectives default 16 bytes=520
@@ -102,6 +98,7 @@ quick_cases() {
     program_case stream default 4
     program_case threads one-slot 2
     program_case yields default 2
+    echo "allreduce/default/4|steps|4|allreduce|default 4800|60"
     program_case sleeps default 2
     program_case sleeps_crowded default $(($(nproc --all) + 2))
     program_case late default 3 seconds=12

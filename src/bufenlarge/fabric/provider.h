@@ -52,8 +52,10 @@ bool close_waits_for_answer(const fi_info& info);
 bool first_write_may_stall(const fi_info& info);
 
 // The smallest message, in bytes, that is faster by rendezvous than through the ring. It is the same on tcp over
-// loopback, on rdma_rxe and on siw (docs/results.md).
+// loopback, on rdma_rxe and on siw (docs/results.md). Where processes share processors each message of the handshake
+// waits for a turn of its reader, so that it takes more to pay (decision 0024).
 inline constexpr std::size_t kRendezvousMin = 65'536;
+inline constexpr std::size_t kRendezvousMinShared = 131'072;
 
 // Return the same for reads and writes of a peer's window memory.
 std::size_t window_read_min(const fi_info& info);

@@ -7,6 +7,7 @@ if BUILD_CH4_NETMOD_BUFENLARGE
 noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_coll.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \

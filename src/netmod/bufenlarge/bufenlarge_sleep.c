@@ -66,7 +66,7 @@ void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci)
 {
     const MPIDI_BUFENLARGE_knobs_t *knobs = &MPIDI_BUFENLARGE_global.knobs;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN), ranks = bufenlarge_context_local_processes(vci->context);
-    const bool crowded = ranks > processors;
+    const bool crowded = bufenlarge_context_shares_processors(vci->context);
     if (knobs->yield_auto && crowded)
         vci->yield_after = YIELD_AFTER_CROWDED;
     vci->sleep_after_us = knobs->sleep_auto && crowded ? AUTO_US : knobs->sleep_after_us;

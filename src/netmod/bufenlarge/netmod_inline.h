@@ -13,7 +13,7 @@
 #else
 #include "bufenlarge_pt2pt.h"
 #include "bufenlarge_rma.h"
-#include "netmod_am_fallback_coll.h"
+#include "bufenlarge_coll.h"
 #include "netmod_am_fallback_part.h"
 #endif
 
