@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "check.h"
 
@@ -63,10 +65,16 @@ Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
   const bool pausing = state_ == State::kYielding || state_ == State::kBackoff;
   if (pausing && now_us >= wake_us_) set_state(State::kWanted, "the pause is over");
   if (answer_due() && now_us >= wake_us_) {
-    wake_us_ = now_us + (kRepeatPauseUs << (kRepeatsMax - --repeats_left_));
+    repeat_pause_us_ = std::min(2 * repeat_pause_us_, kRepeatPauseMaxUs);
+    wake_us_ = now_us + repeat_pause_us_;
     return Action::kRepeat;
   }
-  if (state_ != State::kWanted || !attempt_free) return Action::kNone;
+  if (state_ != State::kWanted) return Action::kNone;
+  if (!attempt_free) {
+    if (!blocked_us_) blocked_us_ = now_us;
+    return Action::kNone;
+  }
+  refused_us_ += now_us - std::exchange(blocked_us_, std::nullopt).value_or(now_us);
   set_state(State::kConnecting, "an attempt is free");
   ++attempt_;
   opened_us_ = now_us;
@@ -74,7 +82,7 @@ Connect::Action Connect::tick(std::uint64_t now_us, bool attempt_free) {
 }
 
 Connect::Action Connect::on_connected() {
-  repeats_left_ = 0;
+  repeat_pause_us_ = 0;
   if (state_ == State::kConnecting) {
     set_state(State::kReady, "the peer accepted");
     return Action::kSendHello;
@@ -84,8 +92,8 @@ Connect::Action Connect::on_connected() {
 }
 
 void Connect::expect_answer(std::uint64_t now_us) {
-  repeats_left_ = kRepeatsMax;
-  wake_us_ = now_us + kRepeatPauseUs;
+  repeat_pause_us_ = kRepeatPauseUs;
+  wake_us_ = now_us + repeat_pause_us_;
 }
 
 Connect::Action Connect::back_off(std::uint64_t now_us, std::uint32_t random, const char* why) {

@@ -24,15 +24,16 @@
 // Silent      first message                              Ready       none
 // Ready       lost                                       Failed      kFail
 // Ready       ended by agreement                         Idle or Wanted  none: the caller has closed the endpoint
-// Ready       tick, an answer is due                     unchanged   kRepeat, some times: see expect_answer()
+// Ready       tick, an answer is due                     unchanged   kRepeat, after pauses: see expect_answer()
 //
 // Silence is not a failure: a peer that computes outside MPI responds when it comes back, and an attempt
 // waits for it without limit. The time limit ends the attempts at a peer that refuses them or cannot be
 // reached. It runs from the first refusal, and anew from a refusal that comes after silence; of an attempt that
-// did not reach the peer's host it takes the whole time.
+// did not reach the peer's host it takes the whole time. While no attempt is free it stands still.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "protocol/state_log.h"
 #include "protocol/wire.h"
@@ -77,10 +78,10 @@ class Connect {
   // Called when a connection is established: the own attempt was accepted, or the peer's was.
   [[nodiscard]] Action on_connected();
   // Called after kSendHello where the first writes of a connection may stay unseen until another one comes. Asks for
-  // such a one, kRepeatsMax times at most with growing pauses, until on_answer(): something of the peer has arrived.
+  // such a one, again and again after growing pauses, until on_answer(): something of the peer has arrived.
   void expect_answer(std::uint64_t now_us);
-  void on_answer() { repeats_left_ = 0; }
-  [[nodiscard]] bool answer_due() const { return ready() && repeats_left_ != 0; }
+  void on_answer() { repeat_pause_us_ = 0; }
+  [[nodiscard]] bool answer_due() const { return ready() && repeat_pause_us_ != 0; }
   // Called when the peer rejects the own attempt and gives a reason.
   [[nodiscard]] Action on_rejected(RejectReason reason, std::uint64_t now_us, std::uint32_t random);
   // Called when the own attempt was refused without a reason, and when a connection broke.
@@ -116,9 +117,9 @@ class Connect {
   static constexpr std::uint64_t kPauseMaxUs = 1'000'000;
   // The longest where there was no room.
   static constexpr std::uint64_t kRoomPauseMaxUs = 16'000;
-  // The pause before the first repetition, which doubles: the last comes after 5 s.
+  // The pause before another repetition doubles from the first to the second of these.
   static constexpr std::uint64_t kRepeatPauseUs = 20'000;
-  static constexpr std::uint8_t kRepeatsMax = 8;
+  static constexpr std::uint64_t kRepeatPauseMaxUs = 2'560'000;
   // How long a side that lost a crossing waits for the peer's request.
   static constexpr std::uint64_t kYieldUs = 1'000'000;
   // An attempt that was out this long before it was refused had met silence. Longer than the 3 s in which Linux finds
@@ -135,14 +136,15 @@ class Connect {
   std::uint64_t limit_us_;
   std::uint64_t opened_us_ = 0;    // when the last own attempt began
   std::uint64_t refused_us_ = 0;   // when the limit began to run, with refused_
+  std::optional<std::uint64_t> blocked_us_;  // since when no attempt is free
   std::uint64_t wake_us_ = 0;
   std::uint64_t pause_us_ = kPauseMinUs;
+  std::uint64_t repeat_pause_us_ = 0;  // in Ready; 0: no answer is due
   std::uint32_t crossings_ = 0;
   std::uint16_t attempt_ = 0;       // number of the last own attempt, as active side
   std::uint16_t peer_attempt_ = 0;  // number of the peer's attempt that was accepted, as passive side
   RejectReason reject_reason_ = RejectReason::kUnauthorized;
   State state_ = State::kIdle;
-  std::uint8_t repeats_left_ = 0;  // with wake_us_, in Ready
   StateLog* log_ = nullptr;
   bool own_wins_;
   bool wanted_ = false;  // the own side has something to send

@@ -87,6 +87,24 @@ TEST_CASE("a peer that was silent and then refuses has its whole time limit", "[
   }
 }
 
+TEST_CASE("time in which no attempt was free is no part of the time limit", "[connect][S4]") {
+  for (const auto& refuse : kRefusals) {
+    Connect connect = reach(State::kBackoff, kLower);
+    std::uint64_t now = kNow;
+    for (int blocked = 0; blocked < 3; ++blocked) {
+      now += kLimit / 4;
+      CHECK(connect.tick(now, false) == Action::kNone);
+      CHECK(connect.tick(now + kLimit, false) == Action::kNone);
+      now += 2 * kLimit;
+      REQUIRE(connect.tick(now, true) == Action::kOpen);
+      REQUIRE(refuse(connect, now) == Action::kClose);
+    }
+    now += kLimit / 4;
+    REQUIRE(connect.tick(now, true) == Action::kOpen);
+    CHECK(refuse(connect, now) == Action::kFail);
+  }
+}
+
 TEST_CASE("an attempt that the peer's host did not respond to uses up its time", "[connect][S4]") {
   for (const std::uint64_t out : {kLimit - 1, kLimit, 40 * kLimit}) {
     Connect connect = reach(State::kConnecting, kLower);
