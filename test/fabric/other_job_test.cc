@@ -17,7 +17,8 @@ constexpr std::uint64_t kHereKey = 0x1111222233334444u;
 constexpr std::uint64_t kThereKey = 0x5555666677778888u;
 
 struct TwoJobs {
-  explicit TwoJobs(const KnobTexts& there_knobs = {}) : there(3, there_knobs, kThereKey) {}
+  explicit TwoJobs(const KnobTexts& there_knobs = {}, const KnobTexts& here_knobs = {})
+      : here(2, here_knobs, kHereKey), there(3, there_knobs, kThereKey) {}
   template <class Done>
   [[nodiscard]] bool until(Done done) {
     return comes_true(done, [this] {
@@ -25,7 +26,7 @@ struct TwoJobs {
       there.progress();
     });
   }
-  Job here{2, {}, kHereKey};
+  Job here;
   Job there;
 };
 
@@ -89,6 +90,25 @@ TEST_CASE("a process that is called by another job gets a peer number for the ca
   CHECK(called.stats(3).send.phase == 1);  // the channel has grown like any other
   CHECK(caller.stats().channels == 1);
   CHECK(called.stats().channels == 1);
+}
+
+// Only by its rank in the own job does a process find its channel again.
+TEST_CASE("a connection between jobs stays, however long it is not used", "[other_job][S3]") {
+  const KnobTexts knobs{{"IDLE_CLOSE", "1ms"}};
+  TwoJobs jobs(knobs, knobs);
+  Process &here = jobs.here[0], &there = jobs.there[0];
+  const std::uint32_t to = add(here, name_of(there, 0));
+  std::size_t sent = 0;
+  REQUIRE(jobs.until([&] {
+    if (sent == 0) sent = here.send(to, Vector({8}).all());
+    return arrived(there, 3, 1);
+  }));
+  // event: a connection in the own job, younger, ends
+  jobs.here.send(1, 0, Vector({8}));
+  REQUIRE(jobs.until([&] { return jobs.here[1].stats().connections_closed == 1; }));
+  CHECK(here.stats().connections == 1);
+  CHECK(there.stats().connections == 1);
+  CHECK(here.failures.empty());
 }
 
 TEST_CASE("two processes that call each other at once have one connection", "[other_job][connect]") {

@@ -30,10 +30,7 @@ bool PeerLink<PortT>::hold(typename Port::Link endpoint) {
 template <class PortT>
 void PeerLink<PortT>::close() {
   lost_ = false;
-  if (has_endpoint()) {
-    std::erase(core_.links, &channel_);
-    core_.port_has_room = true;
-  }
+  if (has_endpoint()) std::erase(core_.links, &channel_);
   endpoint_ = typename Port::Link();
 }
 

@@ -177,6 +177,16 @@ TEST_CASE("the passive side says that it looks when it may write", "[hot][S1]") 
   CHECK(peer.inbox().hot.hot == 1);
 }
 
+TEST_CASE("the passive side says so on the connection that replaces one, too", "[hot][S1]") {
+  ContextFixture fixture(hot_settings(4));
+  fixture.port.arrives = Arrival::kChecked;
+  fixture.ask_in(1, 1);
+  FakePeer& peer = fixture.ask_in(1, 2);
+  peer.send_hello();
+  fixture.rounds(2);
+  CHECK(peer.inbox().hot.hot == 1);
+}
+
 TEST_CASE("a peer is hinted at while it does not look, once for each write", "[hot][S1]") {
   ContextFixture fixture(hot_settings(4));
   fixture.peer(1).hinted = true;
