@@ -134,6 +134,12 @@ TEST_CASE("a process never has more connections than it may, and everything arri
         BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(deaths)});
 }
 
+TEST_CASE("thousands of processes with sixteen connections each all get what was sent", "[sim][S3]") {
+  hold(SimKind::kThousands, 1,
+       {BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(close_for_room),
+        BUFENLARGE_COUNT(no_room)});
+}
+
 TEST_CASE("many processes with few connections each all get what was sent", "[sim][S3]") {
   hold(SimKind::kCrowd, 20,
        {BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(close_for_room),

@@ -79,7 +79,8 @@ SeedRun run_seeds(SimKind kind, std::uint32_t seeds, const char* test) {
     run.failure = run_one(single, kind, test, TraceOutput::kPrint, run.totals);
   } else {
     const std::uint64_t count = number_from("BUFENLARGE_SIM_SEEDS", seeds);
-    for (std::uint64_t seed = 1; seed <= count && run.failure.empty(); ++seed)
+    const std::uint64_t first = number_from("BUFENLARGE_SIM_FIRST", 1);
+    for (std::uint64_t seed = first; seed < first + count && run.failure.empty(); ++seed)
       run.failure = run_one(seed, kind, test, TraceOutput::kNone, run.totals);
   }
   std::printf("%s: %s\n", test, run.totals.text().c_str());

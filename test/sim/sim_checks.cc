@@ -34,8 +34,7 @@ void SimWorld::check_end() {
   writes_.check_end();
   for (const auto& peer : peers_) {
     if (!peer->alive()) continue;
-    for (std::uint32_t other = 0; other < config_.peers; ++other) {
-      if (other == peer->rank()) continue;
+    for (const auto& [other, channel] : peer->channels()) {
       check_channel(*peer, other);
       if (!lost(other)) check_direction(*peer, *peers_[other]);
     }
@@ -43,6 +42,9 @@ void SimWorld::check_end() {
     check_reads(*peer);
     check_failures(*peer);
   }
+  for (const auto& [direction, flow] : flows_)
+    if (flow.messages != 0 && !flow.abandoned && peers_[direction.first]->find(direction.second) == nullptr)
+      fabric_.violate("rank " + std::to_string(direction.first) + " has sent messages, but has no channel");
   check_stall();
   reads_.check_end();
 }
@@ -130,9 +132,7 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
 void SimWorld::check_memory(const SimPeer& peer) {
   std::size_t rings = 0;
   std::size_t channels = 0;
-  for (std::uint32_t other = 0; other < config_.peers; ++other) {
-    const SimPeer::Channel* channel = peer.find(other);
-    if (channel == nullptr) continue;
+  for (const auto& [other, channel] : peer.channels()) {
     rings += channel->ring_bytes().now;
     ++channels;
   }
@@ -153,9 +153,8 @@ void SimWorld::check_reads(const SimPeer& peer) {
 }
 
 void SimWorld::check_failures(const SimPeer& peer) {
-  for (std::uint32_t other = 0; other < config_.peers; ++other) {
-    const SimPeer::Channel* channel = peer.find(other);
-    if (channel != nullptr && channel->failed() && !peer.failures().contains(other))
+  for (const auto& [other, channel] : peer.channels()) {
+    if (channel->failed() && !peer.failures().contains(other))
       fabric_.violate(direction(peer.rank(), other) + "lost, but no failure was reported");
   }
 }
@@ -200,9 +199,7 @@ void SimWorld::collect() {
     totals.close_refused += closing.refused;
     totals.close_taken_back += closing.taken_back;
     totals.no_room += closing.no_room;
-    for (std::uint32_t other = 0; other < config_.peers; ++other) {
-      const SimPeer::Channel* channel = peer->find(other);
-      if (channel == nullptr) continue;
+    for (const auto& [other, channel] : peer->channels()) {
       totals.enlargements += channel->send_ring().counters().enlargements;
       totals.refusals += channel->send_ring().counters().refused;
       totals.repeats += channel->enlargement().sender().repeats();
@@ -217,8 +214,7 @@ std::string SimWorld::dump() const {
   std::string text;
   for (const auto& peer : peers_) {
     if (!peer->alive()) continue;
-    for (std::uint32_t other = 0; other < config_.peers; ++other)
-      if (peer->find(other) != nullptr) text += dump_channel(*peer, other);
+    for (const auto& [other, channel] : peer->channels()) text += dump_channel(*peer, other);
   }
   for (const auto& endpoint : fabric_.endpoints) {
     if (endpoint->quiet()) continue;

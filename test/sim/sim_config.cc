@@ -10,6 +10,7 @@ namespace {
 // Bytes of one seed's messages: enough to fill rings many times over, few enough to run thousands.
 constexpr std::uint32_t kSeedBytes = 400'000;
 constexpr std::uint32_t kRingBytesMax = 128 * 1024;
+constexpr std::uint32_t kHubs = 64;  // of thousands of processes
 
 class Draw {
  public:
@@ -26,6 +27,7 @@ class Draw {
     if (kind_ == SimKind::kDeath) config_.peers = random_.between(2, 5);
     if (kind_ == SimKind::kRoom) config_.peers = random_.between(3, 10);
     if (kind_ == SimKind::kCrowd) config_.peers = random_.between(24, 64);
+    if (kind_ == SimKind::kThousands) config_.peers = 4096;
     fabric();
     config_.virtual_addresses = random_.chance(500);
     settings();
@@ -238,16 +240,22 @@ void Draw::messages() {
   for (std::size_t i = 0; i < grows.size(); ++i)
     grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400);
   if (is(SimKind::kStall)) grows[1] = true;
+  const bool thousands = is(SimKind::kThousands);
   const std::uint32_t most = is(SimKind::kTight) ? 60 : is(SimKind::kReads) ? 20 : is(SimKind::kCrowd) ? 800 : 120;
-  const std::uint32_t count = random_.between(10, most);
+  const std::uint32_t count = thousands ? random_.between(5'000, 30'000) : random_.between(10, most);
+  const std::uint32_t bytes_max = thousands ? 20 * kSeedBytes : kSeedBytes;
   const std::uint32_t spread_us = one_of({0, 100, 3000});
   std::uint32_t bytes = 0;
-  for (std::uint32_t i = 0; i < count && bytes < kSeedBytes; ++i) {
+  for (std::uint32_t i = 0; i < count && bytes < bytes_max; ++i) {
     SimMessagePlan message;
     const bool hot = random_.chance(300) || is(SimKind::kStall);
     message.from = hot ? random_.below(2) : random_.below(config_.peers);
     message.to = hot ? 1 - message.from : random_.below(config_.peers - 1);
     if (!hot && message.to >= message.from) ++message.to;
+    // More talk to some than these may have connections.
+    if (thousands && random_.chance(400)) message.from = kHubs + random_.below(kHubs);
+    if (thousands && message.from >= kHubs && random_.chance(700)) message.to = random_.below(kHubs);
+    if (message.from == message.to) continue;
     if (is(SimKind::kStall) && random_.chance(600)) {
       message.from = random_.below(config_.peers);
       message.to = (message.from + random_.between(1, config_.peers - 1)) % config_.peers;
@@ -272,16 +280,6 @@ void Draw::groups() {
 
 }  // namespace
 
-const char* arrival_name(Arrival arrival) {
-  switch (arrival) {
-    case Arrival::kInOrder: return "ordered";
-    case Arrival::kChecked: return "unordered";
-    case Arrival::kNotified: return "notified";
-    case Arrival::kMixed: return "mixed";
-  }
-  return "";
-}
-
 SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   SimConfig config = Draw(seed, kind).make(seed);
   draw_reads(config, kind);
@@ -289,32 +287,6 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_closing(config, kind);
   draw_hot_channels(config, kind);
   return config;
-}
-
-std::string describe(const SimConfig& config) {
-  std::string text = std::to_string(config.peers) + " processes, " + arrival_name(config.arrival) +
-                     (config.arrival_odd == config.arrival
-                          ? std::string()
-                          : std::string(" and ") + arrival_name(config.arrival_odd)) +
-                     (config.any_order ? " (writes in any order)" : "") +
-                     " fabric, enlargement " +
-                     (config.channel.enlargement ? "on" : "off") + ", vector " +
-                     (config.channel.vector_mode == VectorMode::kWhole ? "whole" : "partial") + ", phases";
-  for (std::uint8_t i = 0; i < config.channel.phases.count; ++i) {
-    const Phase& phase = config.channel.phases.at(i);
-    text += " " + std::to_string(phase.slots) + "x" + std::to_string(phase.slot_bytes) + "(" +
-            std::to_string(phase.threshold_bytes) + ")";
-  }
-  return text + ", " + std::to_string(config.plan.size()) + " messages, " + std::to_string(config.reads.size()) +
-         " reads" +
-         (config.channel.idle_close_us != 0 ? ", closes after " + std::to_string(config.channel.idle_close_us) + " us"
-                                            : "") +
-         (config.channel.connections_max != 0
-              ? ", at most " + std::to_string(config.channel.connections_max) + " connections"
-              : config.port_links_max != 0
-              ? ", descriptors for " + std::to_string(config.port_links_max) + " connections"
-              : "") +
-         ", at most " + std::to_string(config.channel.hot_max) + " hot channels";
 }
 
 }  // namespace bufenlarge::sim

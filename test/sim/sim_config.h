@@ -99,9 +99,10 @@ enum class SimKind : std::uint8_t {
   kIdle,         // connections that are not used end, and are made again
   kRoom,         // fewer connections than peers
   kCrowd,        // the same with many processes
+  kThousands,    // the same with thousands, of 16 connections each
 };
 [[nodiscard]] constexpr bool closes(SimKind kind) {
-  return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd;
+  return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd || kind == SimKind::kThousands;
 }
 
 [[nodiscard]] SimConfig draw_config(std::uint64_t seed, SimKind kind);

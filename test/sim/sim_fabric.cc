@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sim/sim_fabric.h"
 
+#include <iterator>
+
 #include "sim/sim_link.h"
 
 namespace bufenlarge::sim {
@@ -16,9 +18,16 @@ void SimFabric::violate(const std::string& text) {
   trace.note("VIOLATION %s", text.c_str());
 }
 
+void SimFabric::advance() {
+  for (auto at = busy.begin(); at != busy.end();) {
+    at->second->advance();
+    at = at->second->at_rest() ? busy.erase(at) : std::next(at);
+  }
+}
+
 void SimFabric::closing(std::uint32_t owner, std::uint32_t key) {
   if (ordered()) return;
-  for (const auto& endpoint : endpoints) {
+  for (const auto& [number, endpoint] : busy) {
     const SimEndpoint* other = endpoint->other();
     if (other != nullptr && other->open() && other->rank() == owner) endpoint->finish_placing(key);
   }
@@ -29,7 +38,7 @@ void SimFabric::go_on() {
   const std::uint32_t us_max = random.chance(300) ? 2000 : 8;  // not scheduled for a while
   for (std::uint32_t times = random.between(1, 4); times > 0; --times) {
     clock.advance(random.below(us_max));
-    for (const auto& endpoint : endpoints) endpoint->advance();
+    advance();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "channel/port.h"
 #include "protocol/ring_consumer.h"
+#include "sim/sim_active.h"
 #include "sim/sim_clock.h"
 #include "sim/sim_faults.h"
 #include "sim/sim_random.h"
@@ -45,6 +47,8 @@ struct SimFabric {
   SimFabric& operator=(const SimFabric&) = delete;
 
   void violate(const std::string& text);
+  // All links do what is due.
+  void advance();
   // Memory of `owner` is about to be unregistered. A device waits for what it is placing there at that
   // moment; a software provider (ordered) knows nothing of it and goes on later.
   void closing(std::uint32_t owner, std::uint32_t key);
@@ -80,7 +84,9 @@ struct SimFabric {
   std::deque<AckFate> scripted_acks;  // of the next acknowledgements; then chance decides
   AckStall stall;
   std::vector<SimPort*> ports;  // by rank
+  SimActive active;
   std::vector<std::unique_ptr<SimEndpoint>> endpoints;
+  std::map<std::uint32_t, SimEndpoint*> busy;  // by number: those that may have something to do
   // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
   std::set<std::pair<std::uint32_t, std::uint32_t>> read_fragments;  // from, to: some went there

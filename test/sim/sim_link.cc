@@ -62,6 +62,7 @@ void SimEndpoint::place(Write& write, const Part& part) {
     return;
   }
   std::memcpy(to + part.offset, write.bytes.data() + part.offset, part.bytes);
+  fabric_.active.note(other_->rank_);
   other_->spoken_to_ = true;
   // The last part may be what lies there already, and then the slot is whole before.
   if (write.kind == WriteKind::kSlots) rules_.on_placed(write.next);
@@ -255,6 +256,7 @@ void SimEndpoint::close() {
   user_ = nullptr;
   fabric_.moved = true;
   drop_unread();
+  fabric_.busy.emplace(number_, this);
 }
 
 void SimEndpoint::crash() {
@@ -262,6 +264,7 @@ void SimEndpoint::crash() {
   user_ = nullptr;
   drop_unread();
   if (fabric_.random.chance(500)) writes_.clear();
+  fabric_.busy.emplace(number_, this);
 }
 
 }  // namespace bufenlarge::sim

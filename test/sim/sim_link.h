@@ -61,6 +61,10 @@ class SimEndpoint {
   [[nodiscard]] std::uint64_t next_due_us() const;
   [[nodiscard]] std::uint64_t next_completion_us() const;
   [[nodiscard]] bool quiet() const { return writes_.empty(); }
+  // advance() has nothing to do until the next write, or the end.
+  [[nodiscard]] bool at_rest() const {
+    return writes_.empty() && (open() || closed_seen_ || other_ == nullptr);
+  }
   // Notifications or ends of responses wait for the owner's poll.
   [[nodiscard]] bool notified() const { return !arrivals_.empty(); }
 
@@ -126,6 +130,7 @@ class SimEndpoint {
   void note(WriteKind kind, std::span<const std::byte> data);
   void note_ack(std::span<const std::byte> data);
   [[nodiscard]] bool looks_hot() const;
+  void post(Write write);
   void plan(Write& write);
   void spoil_hint(Write& write);
   void repeat_hint();

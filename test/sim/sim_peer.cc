@@ -16,15 +16,16 @@ namespace {
 
 constexpr std::uint64_t kJobKey = 0x6a6f62;
 
-// Four bytes of rank and nothing else: SimPort finds the process by it.
-std::vector<std::byte> addresses(std::uint32_t peers) {
-  std::vector<std::byte> made(std::size_t{16} * peers);
-  for (std::uint32_t rank = 0; rank < peers; ++rank)
-    std::memcpy(made.data() + std::size_t{16} * rank, &rank, 4);
-  return made;
-}
+constexpr std::size_t kAddressBytes = 16;
 
 }  // namespace
+
+std::vector<std::byte> sim_addresses(std::uint32_t peers) {
+  std::vector<std::byte> made(kAddressBytes * peers);
+  for (std::uint32_t rank = 0; rank < peers; ++rank)
+    std::memcpy(made.data() + kAddressBytes * rank, &rank, sizeof rank);
+  return made;
+}
 
 std::vector<std::byte> message_bytes(std::uint32_t number, std::size_t bytes) {
   SimRandom random(number);
@@ -37,7 +38,7 @@ std::vector<std::byte> message_bytes(std::uint32_t number, std::size_t bytes) {
 }
 
 SimPeer::SimPeer(World& world, std::uint32_t rank)
-    : world_(world), port_(world.fabric, rank), seen_(world.config.peers), rank_(rank) {
+    : world_(world), port_(world.fabric, rank), rank_(rank) {
   const SimConfig& config = world.config;
   port_.memory().set_safe_bytes(std::max<std::size_t>(config.channel.phases.at(0).ring_bytes(), 4096));
   if (rank < config.block_bytes_max.size()) port_.memory().set_block_bytes_max(config.block_bytes_max[rank]);
@@ -45,7 +46,7 @@ SimPeer::SimPeer(World& world, std::uint32_t rank)
   context_ = std::make_unique<Context>(port_, config.channel, rank, config.peers, kJobKey,
                                        UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, released_up,
                                                   written_up});
-  context_->set_addresses(addresses(config.peers));
+  context_->share_addresses(world.addresses.data(), kAddressBytes);
 }
 
 SimPeer::~SimPeer() = default;
@@ -65,6 +66,8 @@ void SimPeer::put(std::uint32_t to, std::vector<std::vector<std::uint32_t>> chun
   flow.bytes += bytes;
   flow.to_send.push_back(message);
   flow.expected.push_back(message);
+  waiting_.insert(to);
+  world_.fabric.active.note(rank_);
   ++world_.fabric.totals.messages;
   world_.fabric.totals.bytes += bytes;
   world_.fabric.moved = true;
@@ -238,22 +241,24 @@ void SimPeer::turn() {
   if (fabric.random.chance(fabric.faults.pause)) {
     ++fabric.totals.pauses;
     paused_until_us_ = fabric.clock.now_us() + fabric.random.below(fabric.faults.pause_us_max + 1);
-    return;
+    return fabric.active.note(rank_);
   }
   world_.reads->order(rank_);
   context_->progress();
-  for (std::uint32_t to = 0; to < world_.config.peers; ++to) {
-    if (to == rank_) continue;
-    const auto flow = world_.flows.find({rank_, to});
-    if (flow != world_.flows.end() && !flow->second.to_send.empty()) send_waiting(to);
+  // What sends may let others have something to send, too.
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    const std::uint32_t to = *at;
+    send_waiting(to);
+    const SimFlow& flow = flow_to(to);
+    if (flow.abandoned || flow.to_send.empty()) waiting_.erase(to);
+    at = waiting_.upper_bound(to);
   }
   note_changes();
+  if (!waiting_.empty() || port_.next_due_us() != ~std::uint64_t{0}) fabric.active.note(rank_);
 }
 
 void SimPeer::note_changes() {
-  for (std::uint32_t peer = 0; peer < world_.config.peers; ++peer) {
-    if (const Channel* channel = context_->find(peer)) note_changes(peer, *channel, seen_[peer]);
-  }
+  for (const auto& [peer, channel] : channels()) note_changes(peer, *channel, seen_[peer]);
 }
 
 void SimPeer::note_changes(std::uint32_t peer, const Channel& channel, Seen& seen) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ class SimPeer {
     std::function<void(std::uint32_t rank)> beside;  // lets the others run while `rank` is called back
     std::uint32_t messages = 0;
     std::vector<bool> gone;  // by rank: died, or closed its context
+    std::vector<std::byte> addresses;  // sim_addresses()
     SimReads* reads = nullptr;
     SimWrites* writes = nullptr;
   };
@@ -103,6 +105,8 @@ class SimPeer {
     return alive() ? context_->find(peer) : nullptr;
   }
   [[nodiscard]] const Context* context() const { return context_.get(); }
+  // All channels there are, by peer; to be called of a process that is alive.
+  [[nodiscard]] const auto& channels() const { return std::as_const(*context_).peers().channels(); }
   [[nodiscard]] SimPort& port() { return port_; }
   [[nodiscard]] const SimPort& port() const { return port_; }
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
@@ -146,11 +150,15 @@ class SimPeer {
   World& world_;
   SimPort port_;
   std::unique_ptr<Context> context_;
-  std::vector<Seen> seen_;
+  std::map<std::uint32_t, Seen> seen_;
+  std::set<std::uint32_t> waiting_;  // peers that something is to be sent to
   std::map<std::uint32_t, std::vector<Status>> failures_;
   std::uint64_t paused_until_us_ = 0;
   std::uint32_t rank_;
 };
+
+// Four bytes of rank each, by which SimPort finds the process.
+[[nodiscard]] std::vector<std::byte> sim_addresses(std::uint32_t peers);
 
 // The message's bytes differ by number and place.
 [[nodiscard]] std::vector<std::byte> message_bytes(std::uint32_t number, std::size_t bytes);

@@ -42,6 +42,7 @@ void SimPort::push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte>
   if (endpoint != nullptr && kind != EventKind::kRequest)
     due = endpoint->last_event_us = std::max(endpoint->last_event_us, due);
   events_.push_back({kind, endpoint, due, std::move(data), why});
+  fabric_.active.note(rank_);
 }
 
 bool SimPort::has_room(RoomFor /*what*/) {

@@ -93,6 +93,7 @@ class SimPort {
   void push_lost(SimEndpoint& endpoint, const char* why);
   // When something waits for this process to poll; ~0: never.
   [[nodiscard]] std::uint64_t next_due_us() const;
+  [[nodiscard]] std::size_t open_endpoints() const;
   [[nodiscard]] SimMemory& memory() { return memory_; }
   [[nodiscard]] const SimMemory& memory() const { return memory_; }
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
@@ -110,7 +111,6 @@ class SimPort {
     std::string why;
   };
 
-  [[nodiscard]] std::size_t open_endpoints() const;
   [[nodiscard]] SimEndpoint& make_endpoint(std::span<const std::byte> data, void* user);
   // Puts an event of `endpoint` (nullptr: of nobody's) into this port's queue.
   void push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte> data, const char* why);

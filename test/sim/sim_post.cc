@@ -48,14 +48,19 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
     std::memcpy(&write.ack, from, sizeof write.ack);
     other_->rules_.promise(write.ack);
   }
+  const bool held = write.held;
+  post(std::move(write));
+  if (kind == WriteKind::kHint && fabric_.random.chance(fabric_.faults.hint_twice)) repeat_hint();
+  return held ? WriteResult::kHeld : copied ? WriteResult::kCopied : WriteResult::kPosted;
+}
+
+void SimEndpoint::post(Write write) {
   plan(write);
   ++incomplete_;
   fabric_.moved = true;
-  const bool held = write.held;
   writes_.push_back(std::move(write));
+  fabric_.busy.emplace(number_, this);
   if (other_->connected_) stalled_ = false;
-  if (kind == WriteKind::kHint && fabric_.random.chance(fabric_.faults.hint_twice)) repeat_hint();
-  return held ? WriteResult::kHeld : copied ? WriteResult::kCopied : WriteResult::kPosted;
 }
 
 WriteResult SimEndpoint::refuse(WriteUse use) {

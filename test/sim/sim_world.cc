@@ -30,6 +30,9 @@ std::uint64_t steps_max(const SimConfig& config) {
   return kStepsMax * std::max<std::uint64_t>(config.peers, kPeersFew) / kPeersFew + kStepsPerSlot * slots;
 }
 
+// With more of them time passes more slowly, and the whole world is looked at less often.
+constexpr std::uint32_t kPeersMany = 64;
+
 constexpr std::uint64_t kLeapUsMin = 32;
 constexpr std::uint64_t kLeapUsMax = 131'072;
 
@@ -60,6 +63,8 @@ void set_up(SimFabric& fabric, const SimConfig& config) {
 SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
     : config_(config),
       steps_max_(steps_max(config)),
+      virtual_us_max_(config.peers > kPeersMany ? 10 * kVirtualUsMax : kVirtualUsMax),
+      steps_per_look_(std::max(1u, config.peers / kPeersMany)),
       fabric_(config.seed, config.start_us, config.faults, output),
       shared_{fabric_,
               config_,
@@ -67,7 +72,8 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
               config.responses_max,
               [this](std::uint32_t rank) { beside(rank); },
               0,
-              std::vector<bool>(config.peers)},
+              std::vector<bool>(config.peers),
+              sim_addresses(config.peers)},
       reads_(fabric_, config_, [this](std::uint32_t rank) {
         return rank < peers_.size() && peers_[rank]->alive() ? peers_[rank].get() : nullptr;
       }),
@@ -78,6 +84,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
   shared_.writes = &writes_;
   unauthorized_left_ = config.unauthorized;
   set_up(fabric_, config);
+  fabric_.active.watch(config.peers > kPeersMany ? config.peers : 0);
   for (std::uint32_t rank = 0; rank < config.peers; ++rank)
     peers_.push_back(std::make_unique<SimPeer>(shared_, rank));
   fabric_.consumer_of = [this](std::uint32_t owner, std::uint32_t writer) -> const RingConsumer* {
@@ -105,17 +112,27 @@ SimResult SimWorld::run() {
 
 void SimWorld::step() {
   ++fabric_.totals.steps;
+  const auto active = static_cast<std::uint32_t>(fabric_.active.count());
+  if (active <= kPeersMany || fabric_.random.below(active) < kPeersMany) tick();
+  peers_[next_turn()]->turn();
+  if (config_.leave) leave_if_done();
+  pass_time();
+}
+
+void SimWorld::tick() {
   fabric_.clock.advance(config_.in_turn ? 1 : fabric_.random.below(4));
   put_due_messages();
   reads_.put_due();
   writes_.put_due();
   if (unauthorized_left_ != 0 && fabric_.random.chance(20)) knock();
   die_if_due();
-  for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
-  const std::uint32_t who = config_.in_turn ? turn_++ % config_.peers : fabric_.random.below(config_.peers);
-  peers_[who]->turn();
-  if (config_.leave) leave_if_done();
-  pass_time();
+  fabric_.advance();
+}
+
+std::uint32_t SimWorld::next_turn() {
+  if (config_.in_turn) return turn_++ % config_.peers;
+  if (fabric_.active.count() != 0 && fabric_.random.chance(800)) return fabric_.active.take(fabric_.random);
+  return fabric_.random.below(config_.peers);
 }
 
 // Leaps over time in which nothing can happen but a time limit passing in some channel.
@@ -123,9 +140,10 @@ void SimWorld::pass_time() {
   still_ = fabric_.moved ? 0 : still_ + 1;
   if (fabric_.moved) leap_us_ = kLeapUsMin;
   fabric_.moved = false;
-  if (still_ < 3 * config_.peers) return;
+  if (still_ < 3 * std::min<std::size_t>(config_.peers, kPeersMany + fabric_.active.count())) return;
   const std::uint64_t due = next_due_us();
   const std::uint64_t now = fabric_.clock.now_us();
+  if (config_.peers > kPeersMany) still_ = 0;
   if (due <= now || !leaps_) return;
   still_ = 0;
   fabric_.clock.advance(std::min(due - now, leap_us_));
@@ -135,7 +153,7 @@ void SimWorld::pass_time() {
 std::uint64_t SimWorld::next_due_us() const {
   std::uint64_t due = ~std::uint64_t{0};
   if (!fabric_.ordered())
-    for (const auto& endpoint : fabric_.endpoints) due = std::min(due, endpoint->next_due_us());
+    for (const auto& [number, endpoint] : fabric_.busy) due = std::min(due, endpoint->next_due_us());
   for (const auto& peer : peers_) {
     if (!peer->alive()) continue;
     due = std::min(due, std::max(peer->port().next_due_us(), peer->paused_until_us()));
@@ -195,7 +213,7 @@ void SimWorld::beside(std::uint32_t rank) {
   beside_ = true;
   for (std::uint32_t turns = fabric_.random.between(1, 12); turns > 0; --turns) {
     fabric_.clock.advance(fabric_.random.below(8));
-    for (const auto& endpoint : fabric_.endpoints) endpoint->advance();
+    fabric_.advance();
     const std::uint32_t who = fabric_.random.below(config_.peers);
     if (who != rank) peers_[who]->turn();
   }
@@ -206,8 +224,9 @@ void SimWorld::beside(std::uint32_t rank) {
 
 bool SimWorld::quiet() const {
   const bool travelling =
-      std::any_of(fabric_.endpoints.begin(), fabric_.endpoints.end(), [](const auto& one) {
-        return one->open() && one->other() != nullptr && one->other()->open() && !one->quiet();
+      std::ranges::any_of(fabric_.busy, [](const auto& entry) {
+        const SimEndpoint& one = *entry.second;
+        return one.open() && one.other() != nullptr && one.other()->open() && !one.quiet();
       });
   if (travelling || closing()) return false;
   return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
@@ -215,11 +234,20 @@ bool SimWorld::quiet() const {
   });
 }
 
-bool SimWorld::drained() const {
+// Looks first from where something was not done the last time.
+bool SimWorld::delivered() {
+  const auto undone = [](const auto& entry) { return !entry.second.done(); };
+  auto found = std::find_if(flows_.lower_bound(undone_), flows_.end(), undone);
+  if (found == flows_.end()) found = std::ranges::find_if(flows_, undone);
+  if (found == flows_.end()) return true;
+  undone_ = found->first;
+  return false;
+}
+
+bool SimWorld::drained() {
+  if (fabric_.totals.steps % steps_per_look_ != 0) return false;
   if (put_ < config_.plan.size() || (config_.death && !dead_) || !reads_.done() || !writes_.done()) return false;
-  const bool delivered =
-      std::all_of(flows_.begin(), flows_.end(), [](const auto& entry) { return entry.second.done(); });
-  if (!delivered) return false;
+  if (!delivered()) return false;
   if (!config_.death) return config_.leave || quiet();
   // Who has asked for the dead one hears of it.
   return std::all_of(peers_.begin(), peers_.end(),
@@ -238,7 +266,7 @@ void SimWorld::drain() {
   const std::uint64_t early = config_.close_early ? config_.plan.size() * 20 : steps_max_;
   while (ok() && !drained()) {
     if (fabric_.totals.steps >= early && config_.close_early) return;
-    if (fabric_.totals.steps >= steps_max_ || fabric_.clock.since_start_us() >= kVirtualUsMax)
+    if (fabric_.totals.steps >= steps_max_ || fabric_.clock.since_start_us() >= virtual_us_max_)
       return fabric_.violate("does not drain:\n" + dump());
     step();
   }
@@ -246,27 +274,25 @@ void SimWorld::drain() {
 
 // Some connection is being ended.
 bool SimWorld::closing() const {
-  for (const auto& peer : peers_) {
-    for (std::uint32_t other = 0; closes() && other < config_.peers; ++other) {
-      const SimPeer::Channel* channel = peer->find(other);
-      if (channel != nullptr && !channel->failed() && channel->closing().state() != Close::State::kOpen) return true;
-    }
-  }
-  return false;
+  return closes() && std::ranges::any_of(peers_, [](const auto& peer) {
+    return peer->alive() && std::ranges::any_of(peer->channels(), [](const auto& entry) {
+      return !entry.second->failed() && entry.second->closing().state() != Close::State::kOpen;
+    });
+  });
 }
 
 // Nothing is open any more.
 bool SimWorld::all_closed() const {
-  return std::ranges::none_of(fabric_.endpoints, [](const auto& one) { return one->open(); });
+  return std::ranges::all_of(peers_, [](const auto& peer) { return peer->port().open_endpoints() == 0; });
 }
 
 // What is left to do without data: grants, acknowledgements nobody needs any more, released memory.
 void SimWorld::settle() {
   leaps_ = !config_.in_turn;
-  for (std::uint32_t round = 0; ok() && round < 64 * config_.peers; ++round) step();
+  for (std::uint32_t round = 0; ok() && round < 64 * std::min(config_.peers, 16 * kPeersMany); ++round) step();
   while (ok() && (!quiet() || (config_.until_closed && !all_closed()))) {
     if (fabric_.totals.steps >= 2 * steps_max_) return fabric_.violate("does not come to rest:\n" + dump());
-    step();
+    for (std::uint32_t steps = 0; ok() && steps < steps_per_look_; ++steps) step();
   }
 }
 
@@ -276,7 +302,8 @@ void SimWorld::close() {
     if (peer->alive()) peer->leave();
     for (auto& [direction, flow] : flows_)
       if (direction.first == peer->rank() || direction.second == peer->rank()) flow.abandoned = true;
-    for (std::uint32_t round = 0; ok() && round < 8 * config_.peers; ++round) step();
+    const std::uint32_t steps = config_.peers <= kPeersMany ? 8 * config_.peers : kPeersMany;
+    for (std::uint32_t round = 0; ok() && round < steps; ++round) step();
   }
   check_closed();
   reads_.check_end();

@@ -34,6 +34,8 @@ class SimWorld {
 
  private:
   void step();
+  void tick();
+  [[nodiscard]] std::uint32_t next_turn();
   void pass_time();
   void put_due_messages();
   void knock();
@@ -41,8 +43,8 @@ class SimWorld {
   void leave_if_done();
   void beside(std::uint32_t rank);
   [[nodiscard]] std::uint64_t next_due_us() const;
-  [[nodiscard]] bool nothing_due() const;
-  [[nodiscard]] bool drained() const;
+  [[nodiscard]] bool delivered();
+  [[nodiscard]] bool drained();
   [[nodiscard]] bool quiet() const;
   void drain();
   void settle();
@@ -75,12 +77,15 @@ class SimWorld {
 
   const SimConfig config_;
   const std::uint64_t steps_max_;  // see steps_max()
+  const std::uint64_t virtual_us_max_;
+  const std::uint32_t steps_per_look_;  // at all of the world, to see whether it has come to rest
   SimFabric fabric_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
   SimPeer::World shared_;
   SimReads reads_;
   SimWrites writes_;  // whose memory links may still read when they close
   std::vector<std::unique_ptr<SimPeer>> peers_;
+  std::pair<std::uint32_t, std::uint32_t> undone_;  // a flow that was not done when last looked at
   std::size_t put_ = 0;  // messages of the plan
   std::uint64_t leap_us_ = 0;
   std::uint32_t still_ = 0;  // turns in which nothing moved

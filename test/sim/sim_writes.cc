@@ -80,18 +80,18 @@ void SimWrites::arrived(SimWrite& write) {
   std::ranges::fill(write.to, kGivenBack);
 }
 
+bool SimWrites::settled(const SimWrite& write) const {
+  return peer_of_(write.plan->writer) == nullptr || !write.ordered || write.ends != 0;
+}
+
 // SimWorld waits for the message after it as for all messages.
 bool SimWrites::done_of(std::uint32_t rank) const {
-  return std::ranges::all_of(writes_, [&](const auto& write) {
-    return write->plan->writer != rank || peer_of_(rank) == nullptr || !write->ordered || write->ends != 0;
-  });
+  return std::ranges::all_of(writes_,
+                             [&](const auto& write) { return write->plan->writer != rank || settled(*write); });
 }
 
 bool SimWrites::done() const {
-  if (!all_put()) return false;
-  for (std::uint32_t rank = 0; rank < config_.peers; ++rank)
-    if (!done_of(rank)) return false;
-  return true;
+  return all_put() && std::ranges::all_of(writes_, [&](const auto& write) { return settled(*write); });
 }
 
 void SimWrites::check_end() {

@@ -51,6 +51,7 @@ class SimWrites {
 
  private:
   void begin(const SimWritePlan& plan);
+  [[nodiscard]] bool settled(const SimWrite& write) const;
   void violate(const SimWrite& write, const std::string& text);
 
   SimFabric& fabric_;
