@@ -118,6 +118,7 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
   if (state_ != State::kConnecting) return Action::kNone;
   switch (reason) {
     case RejectReason::kCrossing:
+      refused_ = false;
       set_state(State::kYielding, "two attempts crossed, and the peer's wins");
       wake_us_ = now_us + kYieldUs;
       return Action::kClose;
@@ -185,7 +186,9 @@ Connect::Action Connect::reject(RejectReason reason) {
   return Action::kReject;
 }
 
+// A peer that wants the connection, too, is no peer that refuses: the time limit begins anew.
 Connect::Action Connect::on_request(std::uint16_t attempt) {
+  refused_ = false;
   bool replace = false;
   switch (state_) {
     case State::kConnecting:

@@ -28,8 +28,9 @@
 //
 // Silence is not a failure: a peer that computes outside MPI responds when it comes back, and an attempt
 // waits for it without limit. The time limit ends the attempts at a peer that refuses them or cannot be
-// reached. It runs from the first refusal, and anew from a refusal that comes after silence; of an attempt that
-// did not reach the peer's host it takes the whole time. While no attempt is free it stands still.
+// reached. It runs from the first refusal, and anew from a refusal that comes after silence, after a request of the
+// peer, or after a crossing that the peer's attempt won; of an attempt that did not reach the peer's host it takes
+// the whole time. While no attempt is free it stands still.
 #pragma once
 
 #include <cstdint>

@@ -105,6 +105,48 @@ TEST_CASE("time in which no attempt was free is no part of the time limit", "[co
   }
 }
 
+// A state that follows a refusal at kNow: since then the peer has asked for a connection itself, or said that its own
+// attempt wins.
+struct Heard {
+  const char* name;
+  std::function<void(Connect&)> hear;
+};
+
+const std::vector<Heard> kHeard{
+    {"a request that is accepted, and lost",
+     [](Connect& c) {
+       REQUIRE(c.on_request(7) == Action::kAccept);
+       REQUIRE(c.on_lost(kNow + 1, 0) == Action::kClose);
+     }},
+    {"a request that crosses the own attempt, which wins",
+     [](Connect& c) {
+       REQUIRE(c.tick(kNow + Connect::kPauseMinUs, true) == Action::kOpen);
+       REQUIRE(c.on_request(7) == Action::kReject);
+       REQUIRE(c.on_interrupted(kNow + 2 * Connect::kPauseMinUs, 0) == Action::kClose);
+     }},
+    {"a rejection as crossing",
+     [](Connect& c) {
+       REQUIRE(c.tick(kNow + Connect::kPauseMinUs, true) == Action::kOpen);
+       REQUIRE(c.on_rejected(RejectReason::kCrossing, kNow + 2 * Connect::kPauseMinUs, 0) == Action::kClose);
+     }},
+};
+
+TEST_CASE("a peer that asks for a connection itself does not refuse: the time limit begins anew", "[connect][S4]") {
+  for (const Heard& one : kHeard) {
+    INFO(one.name);
+    Connect connect = make(kLower, kLimit);
+    connect.want(kNow);
+    REQUIRE(connect.tick(kNow, true) == Action::kOpen);
+    REQUIRE(connect.on_lost(kNow, 0) == Action::kClose);
+    one.hear(connect);
+    const std::uint64_t later = kNow + 10 * kLimit;
+    REQUIRE(connect.tick(later, true) == Action::kOpen);
+    CHECK(connect.on_lost(later, 0) == Action::kClose);
+    REQUIRE(connect.tick(later + kLimit, true) == Action::kOpen);
+    CHECK(connect.on_lost(later + kLimit, 0) == Action::kFail);
+  }
+}
+
 TEST_CASE("an attempt that the peer's host did not respond to uses up its time", "[connect][S4]") {
   for (const std::uint64_t out : {kLimit - 1, kLimit, 40 * kLimit}) {
     Connect connect = reach(State::kConnecting, kLower);
