@@ -144,7 +144,7 @@ follow() {
     while next_report $((until - EPOCHSECONDS)); do
         case $answer in
             '1 exit '*) status=${answer#1 exit } && return 0 ;;
-            wire) status=123 last_error="the emulated wire between the guests stopped" && return 1 ;;
+            wire | '1 wire') status=123 last_error="the emulated wire between the guests stopped" && return 1 ;;
             '') last_error="a guest ended before the command" && return 1 ;;
             *) last_error="guest $answer" && return 1 ;;
         esac
