@@ -14,6 +14,7 @@ class SimActive {
  public:
   // Of so many processes; of 0 none is ever noted.
   void watch(std::uint32_t peers) { noted_.assign(peers, false); }
+  [[nodiscard]] bool watches() const { return !noted_.empty(); }
   void note(std::uint32_t rank) {
     if (noted_.empty() || noted_[rank]) return;
     noted_[rank] = true;

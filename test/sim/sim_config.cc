@@ -242,7 +242,7 @@ void Draw::messages() {
   if (is(SimKind::kStall)) grows[1] = true;
   const bool thousands = is(SimKind::kThousands);
   const std::uint32_t most = is(SimKind::kTight) ? 60 : is(SimKind::kReads) ? 20 : is(SimKind::kCrowd) ? 800 : 120;
-  const std::uint32_t count = thousands ? random_.between(5'000, 30'000) : random_.between(10, most);
+  const std::uint32_t count = thousands ? random_.between(2'000, 6'000) : random_.between(10, most);
   const std::uint32_t bytes_max = thousands ? 20 * kSeedBytes : kSeedBytes;
   const std::uint32_t spread_us = one_of({0, 100, 3000});
   std::uint32_t bytes = 0;

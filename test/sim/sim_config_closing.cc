@@ -27,7 +27,10 @@ void draw_closing(SimConfig& config, SimKind kind) {
   const bool for_room = kind != SimKind::kIdle;
   if (kind == SimKind::kRoom) config.channel.connections_max = one_of({1, 1, 2, 3});
   if (kind == SimKind::kCrowd) config.channel.connections_max = one_of({1, 3, 8, 16});
-  if (kind == SimKind::kThousands) config.channel.connections_max = 16;
+  if (kind == SimKind::kThousands) {
+    config.channel.connections_max = 16;
+    config.channel.connect_timeout_us *= 5;  // a process gets few turns in a second: the limit is a few dozen attempts
+  }
   if (!for_room || random.chance(300)) config.channel.idle_close_us = one_of({20, 100, 500, 2000});
   if (for_room && random.chance(400)) std::swap(config.port_links_max, config.channel.connections_max);
   config.until_closed = config.channel.idle_close_us != 0 && random.chance(500);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sim/sim_fabric.h"
 
-#include <iterator>
-
 #include "sim/sim_link.h"
 
 namespace bufenlarge::sim {
@@ -18,18 +16,13 @@ void SimFabric::violate(const std::string& text) {
   trace.note("VIOLATION %s", text.c_str());
 }
 
-void SimFabric::advance() {
-  for (auto at = busy.begin(); at != busy.end();) {
-    at->second->advance();
-    at = at->second->at_rest() ? busy.erase(at) : std::next(at);
-  }
-}
+void SimFabric::advance() { busy.advance(clock.now_us()); }
 
 void SimFabric::closing(std::uint32_t owner, std::uint32_t key) {
   if (ordered()) return;
-  for (const auto& [number, endpoint] : busy) {
-    const SimEndpoint* other = endpoint->other();
-    if (other != nullptr && other->open() && other->rank() == owner) endpoint->finish_placing(key);
+  for (const auto& [number, entry] : busy.all()) {
+    const SimEndpoint* other = entry.endpoint->other();
+    if (other != nullptr && other->open() && other->rank() == owner) entry.endpoint->finish_placing(key);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +14,7 @@
 #include "channel/port.h"
 #include "protocol/ring_consumer.h"
 #include "sim/sim_active.h"
+#include "sim/sim_busy.h"
 #include "sim/sim_clock.h"
 #include "sim/sim_faults.h"
 #include "sim/sim_random.h"
@@ -86,7 +86,7 @@ struct SimFabric {
   std::vector<SimPort*> ports;  // by rank
   SimActive active;
   std::vector<std::unique_ptr<SimEndpoint>> endpoints;
-  std::map<std::uint32_t, SimEndpoint*> busy;  // by number: those that may have something to do
+  SimBusy<SimEndpoint> busy;
   // The reader of what `writer` writes to `owner`; nullptr when there is none any more.
   std::function<const RingConsumer*(std::uint32_t owner, std::uint32_t writer)> consumer_of;
   std::set<std::pair<std::uint32_t, std::uint32_t>> read_fragments;  // from, to: some went there

@@ -110,6 +110,7 @@ bool SimEndpoint::place_due() {
     if (overtakes && !fabric_.any_order) break;
   }
   drop_done();
+  if (placed && fabric_.ordered()) fabric_.busy.wake(*this);  // else this is advance()
   return placed;
 }
 
@@ -122,6 +123,7 @@ void SimEndpoint::notify_due() {
     fabric_.moved = true;
     if (!other_->open()) continue;
     other_->arrivals_.push_back(write.sequence);
+    fabric_.active.note(other_->rank_);
     if (write.sequence != 0) {
       ++fabric_.totals.ends;
       fabric_.trace.note("%lld>%lld  end of response %lld", rank_, other_->rank_, write.sequence);
@@ -139,6 +141,7 @@ std::optional<std::uint32_t> SimEndpoint::take_arrival() {
   if (arrivals_.empty()) return std::nullopt;
   const std::uint32_t sequence = arrivals_.front();
   arrivals_.pop_front();
+  ++arrivals_read_;
   fabric_.moved = true;
   if (sequence == 0) {
     --notifications_;
@@ -148,10 +151,13 @@ std::optional<std::uint32_t> SimEndpoint::take_arrival() {
 }
 
 void SimEndpoint::finish_placing(std::uint32_t key) {
+  bool moved = false;
   for (Write& write : writes_) {
     if (write.key != key || write.placed == 0) continue;
     while (!write.placed_whole()) place(write, write.parts[write.placed++]);
+    moved = true;
   }
+  if (moved) fabric_.busy.wake(*this);
 }
 
 std::optional<WriteKind> SimEndpoint::take_completion() {
@@ -185,12 +191,29 @@ void SimEndpoint::drop_done() {
 std::uint64_t SimEndpoint::next_due_us() const {
   if (broken_ || other_ == nullptr) return kNever;
   if (!open() && writes_.empty()) return closed_seen_ ? kNever : 0;
+  return std::min(next_read_us(), next_place_us());
+}
+
+std::uint64_t SimEndpoint::next_advance_us() const {
+  if (!open() && writes_.empty()) return 0;
+  if (broken_ || other_ == nullptr) return kNever;
+  const bool places = !fabric_.ordered() || writes_.empty() || writes_.front().placed_whole();
+  return places ? std::min(next_read_us(), next_place_us()) : next_read_us();
+}
+
+std::uint64_t SimEndpoint::next_read_us() const {
   std::uint64_t due = kNever;
   for (const Write& write : writes_) {
     if (!write.read) due = std::min(due, write.read_us);
     if (write.reread_us != 0) due = std::min(due, write.reread_us);
   }
-  if (stalled_) return due;
+  return due;
+}
+
+// Or is notified of.
+std::uint64_t SimEndpoint::next_place_us() const {
+  if (stalled_) return kNever;
+  std::uint64_t due = kNever;
   bool all_placed = true;
   for (const Write& write : writes_) {
     if (!write.placed_whole())
@@ -250,13 +273,18 @@ void SimEndpoint::check_close() const {
                     std::to_string(other_->rank_) + " without an agreement");
 }
 
+void SimEndpoint::set_broken() {
+  broken_ = true;
+  if (other_ != nullptr) fabric_.busy.wake(*this);
+}
+
 void SimEndpoint::close() {
   check_close();
   stalled_ = false;
   user_ = nullptr;
   fabric_.moved = true;
   drop_unread();
-  fabric_.busy.emplace(number_, this);
+  fabric_.busy.wake(*this);
 }
 
 void SimEndpoint::crash() {
@@ -264,7 +292,7 @@ void SimEndpoint::crash() {
   user_ = nullptr;
   drop_unread();
   if (fabric_.random.chance(500)) writes_.clear();
-  fabric_.busy.emplace(number_, this);
+  fabric_.busy.wake(*this);
 }
 
 }  // namespace bufenlarge::sim

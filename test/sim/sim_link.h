@@ -48,7 +48,7 @@ class SimEndpoint {
   // The process is gone: nothing is read any more, and the other side sees the loss.
   void crash();
   // Nothing gets through any more; an event will say so.
-  void set_broken() { broken_ = true; }
+  void set_broken();
   // The event that says so was given to the owner.
   void set_lost() { lost_ = true; }
   // Does what is due.
@@ -59,6 +59,8 @@ class SimEndpoint {
   void finish_placing(std::uint32_t key);
   // When advance() or, on an ordered fabric, the target's poll has something to do next; ~0: never.
   [[nodiscard]] std::uint64_t next_due_us() const;
+  // When advance() has; it is at rest or not.
+  [[nodiscard]] std::uint64_t next_advance_us() const;
   [[nodiscard]] std::uint64_t next_completion_us() const;
   [[nodiscard]] bool quiet() const { return writes_.empty(); }
   // advance() has nothing to do until the next write, or the end.
@@ -67,6 +69,9 @@ class SimEndpoint {
   }
   // Notifications or ends of responses wait for the owner's poll.
   [[nodiscard]] bool notified() const { return !arrivals_.empty(); }
+  // How many of them were read, and how many came.
+  [[nodiscard]] std::uint64_t arrivals_read() const { return arrivals_read_; }
+  [[nodiscard]] std::uint64_t arrivals_come() const { return arrivals_read_ + arrivals_.size(); }
 
   [[nodiscard]] bool open() const { return user_ != nullptr; }
   [[nodiscard]] void* user() const { return user_; }
@@ -135,6 +140,8 @@ class SimEndpoint {
   void spoil_hint(Write& write);
   void repeat_hint();
   void cut(Write& write);
+  [[nodiscard]] std::uint64_t next_read_us() const;
+  [[nodiscard]] std::uint64_t next_place_us() const;
   [[nodiscard]] std::uint64_t earliest_place_us(const Write& write) const;
   void damage(Write& write);
   [[nodiscard]] AckFate ack_fate(const EnlargeAck& ack);
@@ -163,6 +170,7 @@ class SimEndpoint {
   std::uint32_t incomplete_ = 0;
   std::deque<std::uint32_t> arrivals_;  // of the other side, not read yet: sequences; 0: a notification
   std::uint32_t notifications_ = 0;         // of these
+  std::uint64_t arrivals_read_ = 0;
   std::uint32_t damaged_ack_ = 0;  // number of the request whose acknowledgements were damaged ...
   std::uint32_t damages_ = 0;      // ... this often
   bool tried_notified_ = false;  // a write to be notified was refused for now

@@ -138,6 +138,7 @@ class SimPeer {
   [[nodiscard]] bool send_chunk(SimFlow& flow, std::uint32_t to);
   [[nodiscard]] bool send_result_fits(Channel& channel, Status status, std::size_t sent, bool was_steady);
   void need(SimFlow& flow, const std::vector<std::uint32_t>& chunk) const;
+  [[nodiscard]] bool has_more_to_do() const;
   void note_changes();
   void note_changes(std::uint32_t peer, const Channel& channel, Seen& seen);
   void check_repeats(std::uint32_t peer, const Channel& channel, const Seen& seen);

@@ -75,6 +75,11 @@ class SimPort {
     return !fabric_.ordered() && fabric_.faults.first_stalls != 0;
   }
   [[nodiscard]] Arrival arrival() const { return fabric_.arrival_of(rank_); }
+  // No sooner and no later than channel/port.h says.
+  [[nodiscard]] std::uint64_t completions_mark(const Link& link) const { return link.endpoint()->arrivals_come(); }
+  [[nodiscard]] bool completions_read(const Link& link, std::uint64_t mark) const {
+    return link.endpoint()->arrivals_read() >= mark;
+  }
   [[nodiscard]] std::uint32_t group(const Link& link) const {
     return fabric_.ordered() ? link.endpoint()->number() % kGroups : 0;
   }

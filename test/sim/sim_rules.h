@@ -47,6 +47,8 @@ class SimRules {
   // only fragments may wait meanwhile.
   [[nodiscard]] std::string check_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                                        std::uint32_t sequence);
+  // Some open request asks for these bytes there, next.
+  [[nodiscard]] bool expects_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes) const;
   // The peer has sent these requests.
   void asked(std::span<const ReadRequestParts> requests);
   // Those in the last write of slots.
@@ -95,6 +97,9 @@ class SimRules {
     std::size_t segment = 0;       // of the destinations
     std::uint32_t in_segment = 0;  // bytes
     bool fragments = false;        // it began with fragments
+
+    // A write of data may go on with it.
+    [[nodiscard]] bool goes_on(std::uint32_t key, std::uint64_t address, std::uint64_t bytes) const;
   };
 
   [[nodiscard]] std::string check_read_slot(const SlotTrailer& trailer, const std::byte* end);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rules of docs/wire-protocol.md, section 10, as what crosses the wire shows them.
+#include <algorithm>
 #include <cstring>
 
 #include "protocol/slot.h"
@@ -43,16 +44,21 @@ std::string SimRules::check_fragment(std::span<const std::byte> payload, bool la
   return "";
 }
 
+bool SimRules::Response::goes_on(std::uint32_t key, std::uint64_t address, std::uint64_t bytes) const {
+  if (fragments || (request.head.flags & kReadThroughRing) != 0) return false;
+  const ReadDestination& to = request.destinations[segment];
+  return key == to.key && address == to.address + in_segment && bytes <= to.bytes - in_segment && bytes != 0;
+}
+
+bool SimRules::expects_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes) const {
+  return std::ranges::any_of(responses_, [&](const Response& one) { return one.goes_on(key, address, bytes); });
+}
+
 std::string SimRules::check_data(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                                  std::uint32_t sequence) {
   // Fragments of a response before may still wait for their turn in the ring.
-  const auto fits = [&](const Response& one) {
-    if (one.fragments || (one.request.head.flags & kReadThroughRing) != 0) return false;
-    const ReadDestination& to = one.request.destinations[one.segment];
-    return key == to.key && address == to.address + one.in_segment && bytes <= to.bytes - one.in_segment && bytes != 0;
-  };
   auto found = responses_.begin();
-  for (; found != responses_.end() && !fits(*found); ++found) {
+  for (; found != responses_.end() && !found->goes_on(key, address, bytes); ++found) {
     if (found->done != 0 && !found->fragments) return "data that goes to another place than was asked";
     found->fragments = true;
   }

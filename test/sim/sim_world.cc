@@ -153,8 +153,7 @@ void SimWorld::pass_time() {
 
 std::uint64_t SimWorld::next_due_us() const {
   std::uint64_t due = ~std::uint64_t{0};
-  if (!fabric_.ordered())
-    for (const auto& [number, endpoint] : fabric_.busy) due = std::min(due, endpoint->next_due_us());
+  if (!fabric_.ordered()) due = fabric_.busy.next_due_us();
   for (const auto& peer : peers_) {
     if (!peer->alive()) continue;
     due = std::min(due, std::max(peer->port().next_due_us(), peer->paused_until_us()));
@@ -225,8 +224,8 @@ void SimWorld::beside(std::uint32_t rank) {
 
 bool SimWorld::quiet() const {
   const bool travelling =
-      std::ranges::any_of(fabric_.busy, [](const auto& entry) {
-        const SimEndpoint& one = *entry.second;
+      std::ranges::any_of(fabric_.busy.all(), [](const auto& entry) {
+        const SimEndpoint& one = *entry.second.endpoint;
         return one.open() && one.other() != nullptr && one.other()->open() && !one.quiet();
       });
   if (travelling || closing()) return false;
@@ -235,9 +234,12 @@ bool SimWorld::quiet() const {
   });
 }
 
-// Looks first from where something was not done the last time.
+// Looks first from where something was not done the last time. A message that a channel took for a process that died is
+// done: the channel may have agreed to the end of the connection after that, and then nobody asks for it again.
 bool SimWorld::delivered() {
-  const auto undone = [](const auto& entry) { return !entry.second.done(); };
+  const auto undone = [this](const auto& entry) {
+    return !entry.second.done() && !(lost(entry.first.second) && entry.second.to_send.empty());
+  };
   auto found = std::find_if(flows_.lower_bound(undone_), flows_.end(), undone);
   if (found == flows_.end()) found = std::ranges::find_if(flows_, undone);
   if (found == flows_.end()) return true;
