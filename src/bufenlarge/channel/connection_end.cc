@@ -37,7 +37,7 @@ bool Connection<PortT>::find_room() {
 
 template <class PortT>
 void Connection<PortT>::give_way() {
-  act(connect_.on_no_room(link_.port().now_us(), link_.core().random()), "");
+  act(connect_.on_gave_way(link_.port().now_us(), link_.core().random()), "");
 }
 
 }  // namespace bufenlarge

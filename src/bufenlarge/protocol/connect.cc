@@ -125,7 +125,9 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
     case RejectReason::kStale:
       return retry(now_us, random, now_us);
     case RejectReason::kNoRoom:
-      return on_no_room(now_us, random);
+      refused_ = false;  // a peer that makes room is no peer that refuses: the time limit begins anew
+      pause_us_ = std::min(pause_us_, kRoomPauseMaxUs);
+      return back_off(now_us, random, "the peer has no room for the connection");
     case RejectReason::kVersion:
     case RejectReason::kGeometry:
     case RejectReason::kUnauthorized:
@@ -135,12 +137,11 @@ Connect::Action Connect::on_rejected(RejectReason reason, std::uint64_t now_us, 
   return Action::kFail;
 }
 
-// A peer that makes room is no peer that refuses: the time limit begins anew.
-Connect::Action Connect::on_no_room(std::uint64_t now_us, std::uint32_t random) {
+// That says nothing about the peer, who may be gone.
+Connect::Action Connect::on_gave_way(std::uint64_t now_us, std::uint32_t random) {
   if (state_ != State::kConnecting) return Action::kNone;
-  refused_ = false;
   pause_us_ = std::min(pause_us_, kRoomPauseMaxUs);
-  return back_off(now_us, random, "there is no room for the connection");
+  return pass_over(now_us, random, "there is no room for the attempt");
 }
 
 void Connect::on_ended() {
@@ -176,7 +177,11 @@ Connect::Action Connect::on_unreachable(std::uint64_t now_us, std::uint32_t rand
 
 Connect::Action Connect::on_interrupted(std::uint64_t now_us, std::uint32_t random) {
   if (state_ != State::kConnecting) return Action::kNone;
-  const Action action = back_off(now_us, random, "the attempt was interrupted");
+  return pass_over(now_us, random, "the attempt was interrupted");
+}
+
+Connect::Action Connect::pass_over(std::uint64_t now_us, std::uint32_t random, const char* why) {
+  const Action action = back_off(now_us, random, why);
   refused_us_ += wake_us_ - opened_us_;  // neither the attempt nor the pause counts
   return action;
 }

@@ -8,9 +8,9 @@
 // Connecting  connected                                  Ready       kSendHello: the active side writes first
 // Connecting  rejected: crossing                         Yielding    kClose
 // Connecting  rejected: stale, lost, or unreachable      Backoff     kClose (Failed, kFail past the limit)
-// Connecting  interrupted                                Backoff     kClose: takes nothing from the limit
+// Connecting  interrupted, or gave way                   Backoff     kClose: takes nothing from the limit
 // Connecting  rejected: version, geometry, unauthorized  Failed      kFail
-// Connecting  rejected: no room, or no_room              Backoff     kClose, however long it takes
+// Connecting  rejected: no room                          Backoff     kClose, however long it takes
 // Connecting  request, own rank lower                    Connecting  kReject: crossing
 // Connecting  request, own rank higher                   Accepting   kReplace: drop own, accept
 // Yielding    tick, limit passed                         Wanted      none: the peer's request did not come
@@ -30,7 +30,7 @@
 // waits for it without limit. The time limit ends the attempts at a peer that refuses them or cannot be
 // reached. It runs from the first refusal, and anew from a refusal that comes after silence, after a request of the
 // peer, or after a crossing that the peer's attempt won; of an attempt that did not reach the peer's host it takes
-// the whole time. While no attempt is free it stands still.
+// the whole time. While no attempt is free, and while the own side has no room for one, it stands still.
 #pragma once
 
 #include <cstdint>
@@ -93,8 +93,8 @@ class Connect {
   [[nodiscard]] Action on_interrupted(std::uint64_t now_us, std::uint32_t random);
   // Called when the peer asks for a connection; `attempt` is the number in its Hello.
   [[nodiscard]] Action on_request(std::uint16_t attempt);
-  // Called when the own attempt has to make room for another connection, and when the peer has no room for it.
-  [[nodiscard]] Action on_no_room(std::uint64_t now_us, std::uint32_t random);
+  // Called when the own side has no room for its attempt, or needs that room for another connection.
+  [[nodiscard]] Action on_gave_way(std::uint64_t now_us, std::uint32_t random);
   // Called in Ready when the own side has agreed to the end: what is wanted from now on is another connection.
   void settle() { wanted_ = false; }
   // Called in Ready when the connection has ended by agreement.
@@ -132,6 +132,7 @@ class Connect {
   void set_state(State next, const char* why);
   [[nodiscard]] Action retry(std::uint64_t now_us, std::uint32_t random, std::uint64_t refusing_since_us);
   [[nodiscard]] Action back_off(std::uint64_t now_us, std::uint32_t random, const char* why);
+  [[nodiscard]] Action pass_over(std::uint64_t now_us, std::uint32_t random, const char* why);
   [[nodiscard]] Action reject(RejectReason reason);
 
   std::uint64_t limit_us_;

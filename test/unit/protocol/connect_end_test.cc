@@ -45,15 +45,15 @@ TEST_CASE("a connection that has ended is wanted again only if it was wanted aft
 
 TEST_CASE("an attempt for which there is no room is made again, and only an attempt is given up", "[connect]") {
   Connect connect = connecting();
-  CHECK(connect.on_no_room(kNow, 0) == Action::kClose);
+  CHECK(connect.on_gave_way(kNow, 0) == Action::kClose);
   CHECK(connect.state() == State::kBackoff);
-  CHECK(connect.on_no_room(kNow, 0) == Action::kNone);
+  CHECK(connect.on_gave_way(kNow, 0) == Action::kNone);
   Connect used = ready();
-  CHECK(used.on_no_room(kNow, 0) == Action::kNone);
+  CHECK(used.on_gave_way(kNow, 0) == Action::kNone);
   CHECK(used.state() == State::kReady);
 }
 
-TEST_CASE("no room is no refusal: the pause stays short, and the time limit begins anew", "[connect]") {
+TEST_CASE("no room at the peer is no refusal: the pause stays short, and the time limit begins anew", "[connect]") {
   Connect connect = connecting();
   std::uint64_t now = kNow;
   for (int attempt = 0; attempt < 12; ++attempt) {
@@ -64,6 +64,22 @@ TEST_CASE("no room is no refusal: the pause stays short, and the time limit begi
   }
   CHECK(connect.on_lost(now, 0) == Action::kClose);
   CHECK(connect.state() == State::kBackoff);
+}
+
+TEST_CASE("an attempt that gave way says nothing about the peer: the time limit runs on, without its time",
+          "[connect][S4]") {
+  Connect connect = connecting();
+  REQUIRE(connect.on_lost(kNow, 0) == Action::kClose);
+  const std::uint64_t before = Connect::kPauseMaxUs;  // this much of the limit passes first
+  REQUIRE(connect.tick(kNow + before, true) == Action::kOpen);
+  const std::uint64_t end = kNow + before + 10 * kLimit;
+  REQUIRE(connect.on_gave_way(end, 0) == Action::kClose);
+  const std::uint64_t again = end + Connect::kRoomPauseMaxUs;
+  REQUIRE(connect.tick(again, true) == Action::kOpen);
+  REQUIRE(connect.on_lost(again, 0) == Action::kClose);
+  const std::uint64_t late = again + kLimit - before;
+  REQUIRE(connect.tick(late, true) == Action::kOpen);
+  CHECK(connect.on_lost(late, 0) == Action::kFail);
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ const std::vector<Event> kEvents{
     {"unreachable, past the limit", [](Connect& c) { return c.on_unreachable(kNow + kLimit, 0); }},
     {"interrupted", [](Connect& c) { return c.on_interrupted(kNow, 0); }},
     {"interrupted, past the limit", [](Connect& c) { return c.on_interrupted(kNow + kLimit, 0); }},
+    {"gave way", [](Connect& c) { return c.on_gave_way(kNow, 0); }},
+    {"gave way, past the limit", [](Connect& c) { return c.on_gave_way(kNow + kLimit, 0); }},
     {"request, newer", [](Connect& c) { return c.on_request(kTheirAttempt + 1); }},
     {"request, the same", [](Connect& c) { return c.on_request(kTheirAttempt); }},
     {"request, older", [](Connect& c) { return c.on_request(kTheirAttempt - 1); }},
@@ -86,7 +88,8 @@ std::vector<Row> table(bool lower) {
       {State::kReady, "lost", State::kFailed, Action::kFail},
       {State::kReady, "lost, past the limit", State::kFailed, Action::kFail},
   };
-  for (const char* any : {"lost", "lost, past the limit", "unreachable", "interrupted", "interrupted, past the limit"})
+  for (const char* any : {"lost", "lost, past the limit", "unreachable", "interrupted", "interrupted, past the limit",
+                          "gave way", "gave way, past the limit"})
     rows.push_back({State::kConnecting, any, State::kBackoff, Action::kClose});
   for (const char* any : {"request, newer", "request, the same", "request, older"}) {
     for (const State state : {State::kIdle, State::kWanted, State::kYielding, State::kBackoff})
