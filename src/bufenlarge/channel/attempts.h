@@ -5,10 +5,16 @@
 // endpoints in one go; a peer that computes does not respond for as long as it computes, so an attempt that is no
 // longer young does not count, and peers that are silent keep nobody waiting.
 //
+// An attempt is suspect while a failure that the port has no name for may be its own. Such a failure restarts all
+// suspects, and where such failures come often, no attempt of many would live long enough to succeed. So each of them
+// halves how many suspects there may be when another attempt begins, and each attempt that stops being suspect in
+// another way allows one more.
+//
 // Once in its life an attempt is overdue: it is as old as the connect time limit, and its owner finds out whether the
 // peer's host has responded at all.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -22,6 +28,7 @@ class Attempts {
     Channel* channel;
     std::uint64_t began_us;
     bool young;
+    bool suspect;
   };
   using List = std::list<Attempt>;
 
@@ -41,16 +48,20 @@ class Attempts {
 
   // `channel` begins an attempt. finish() takes the place, once.
   [[nodiscard]] Place start(Channel& channel, std::uint64_t now_us) {
-    const Place place = list_.insert(list_.end(), {&channel, now_us, true});
+    const Place place = list_.insert(list_.end(), {&channel, now_us, true, true});
     if (young_ == list_.end()) young_ = place;
+    if (suspect_ == list_.end()) suspect_ = place;
     if (due_ == list_.end()) due_ = place;
     ++young_count_;
+    ++suspect_count_;
     return place;
   }
   void finish(Place place) {
     if (young_ == place) ++young_;
+    if (suspect_ == place) ++suspect_;
     if (due_ == place) ++due_;
     young_count_ -= place->young;
+    if (place->suspect) count_out(*place);
     list_.erase(place);
   }
 
@@ -60,7 +71,7 @@ class Attempts {
       young_->young = false;
       --young_count_;
     }
-    return young_count_ < kYoungMax;
+    return young_count_ < kYoungMax && suspect_count_ < suspects_max_;
   }
 
   // Returns a channel whose attempt began `limit_us` ago, each attempt's once; nullptr if there is none.
@@ -70,25 +81,42 @@ class Attempts {
   }
 
   // All connection events were read at this time.
-  void events_read(std::uint64_t now_us) { events_read_us_ = now_us; }
-  // Returns the channels whose attempt may be the one that failed when the port cannot say which. It fails while
-  // libfabric processes the route to the peer, so it is none whose events were read after that.
+  void events_read(std::uint64_t now_us) {
+    for (; suspect_ != list_.end() && suspect_->began_us + kRouteUs <= now_us; ++suspect_) count_out(*suspect_);
+  }
+  // Returns the channels whose attempt may be the one that failed when the port cannot say which, oldest first. It fails
+  // while libfabric processes the route to the peer, so it is none whose events were read after that.
   [[nodiscard]] std::vector<Channel*> suspects() const {
     std::vector<Channel*> found;
-    for (auto at = list_.rbegin(); at != list_.rend() && at->began_us + kRouteUs > events_read_us_; ++at)
-      found.push_back(at->channel);
+    for (auto at = suspect_; at != list_.end(); ++at) found.push_back(at->channel);
     return found;
+  }
+  // A failure without a name has restarted so many suspects, of which finish() was told.
+  void restarted(std::uint32_t suspects) {
+    if (suspects == 0) return;
+    const std::uint32_t before = suspects_max_ == kUnbounded ? kUnbounded : suspects_max_ - suspects;
+    suspects_max_ = std::max(1u, std::min(before, suspects / 2));
   }
 
   [[nodiscard]] std::size_t out() const { return list_.size(); }
   [[nodiscard]] bool empty() const { return list_.empty(); }
 
  private:
+  void count_out(Attempt& attempt) {
+    attempt.suspect = false;
+    --suspect_count_;
+    if (suspects_max_ != kUnbounded) ++suspects_max_;
+  }
+
+  static constexpr std::uint32_t kUnbounded = ~0u;
+
   List list_;
-  Place young_ = list_.end();  // the oldest young one
-  Place due_ = list_.end();    // the oldest that was not overdue yet
-  std::uint64_t events_read_us_ = 0;
+  Place young_ = list_.end();    // the oldest young one
+  Place suspect_ = list_.end();  // the oldest suspect; all after it are suspect, too
+  Place due_ = list_.end();      // the oldest that was not overdue yet
   std::uint32_t young_count_ = 0;
+  std::uint32_t suspect_count_ = 0;
+  std::uint32_t suspects_max_ = kUnbounded;
 };
 
 }  // namespace bufenlarge

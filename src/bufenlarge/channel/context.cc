@@ -158,12 +158,13 @@ void Context<PortT>::on_read_done(void* user, std::uint32_t sequence) {
 }
 
 // An attempt failed, and the port cannot say which. When it can be one only, that was refused. Otherwise all that may
-// be the one begin anew, at different times, so that it will be alone in the end.
+// be the one begin anew, at different times and fewer at once, so that it will be alone in the end.
 template <class PortT>
 void Context<PortT>::on_unnamed_failure(std::string_view why) {
   const std::vector<Channel*> suspects = core_.attempts.suspects();
   if (suspects.size() == 1) return suspects[0]->on_lost(why);
   for (Channel* channel : suspects) channel->on_interrupted(why);
+  core_.attempts.restarted(static_cast<std::uint32_t>(suspects.size()));
 }
 
 template <class PortT>

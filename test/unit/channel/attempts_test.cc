@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace bufenlarge::test {
@@ -53,13 +54,64 @@ TEST_CASE("an attempt is suspect until events were read after its route was know
   List list;
   Item items[3] = {{0}, {1}, {2}};
   for (int i = 0; i < 3; ++i) (void)list.start(items[i], kNow + static_cast<std::uint64_t>(i) * 10);
-  CHECK(list.suspects() == std::vector<Item*>{&items[2], &items[1], &items[0]});
+  CHECK(list.suspects() == std::vector<Item*>{&items[0], &items[1], &items[2]});
   list.events_read(kNow + List::kRouteUs - 1);
   CHECK(list.suspects().size() == 3);
   list.events_read(kNow + List::kRouteUs);
-  CHECK(list.suspects() == std::vector<Item*>{&items[2], &items[1]});
+  CHECK(list.suspects() == std::vector<Item*>{&items[1], &items[2]});
   list.events_read(kNow + 20 + List::kRouteUs);
   CHECK(list.suspects().empty());
+}
+
+// A failure without a name, as a context acts on it.
+void fail_unnamed(List& list, std::vector<List::Place>& places) {
+  const auto suspects = static_cast<std::uint32_t>(list.suspects().size());
+  REQUIRE(suspects == places.size());
+  for (const List::Place place : std::exchange(places, {})) list.finish(place);
+  list.restarted(suspects);
+}
+
+// Begins attempts of different ages until no more may begin. None of them is young any more.
+std::size_t start_all(List& list, std::vector<List::Place>& places, Item& item, std::uint64_t& now) {
+  while (list.free(now) && places.size() < 1000) places.push_back(list.start(item, now)), now += List::kYoungUs;
+  return places.size();
+}
+
+TEST_CASE("each failure without a name halves the suspects there may be", "[attempts][S4]") {
+  List list;
+  Item item{1};
+  std::uint64_t now = kNow;
+  std::vector<List::Place> places;
+  CHECK(start_all(list, places, item, now) == 1000);
+  for (const std::size_t most : {500u, 250u, 125u, 62u, 31u, 15u, 7u, 3u, 1u, 1u}) {
+    fail_unnamed(list, places);
+    CHECK(start_all(list, places, item, now) == most);
+  }
+}
+
+TEST_CASE("a failure without a name while nothing is suspect changes nothing", "[attempts][S4]") {
+  List list;
+  Item item{1};
+  std::uint64_t now = kNow;
+  std::vector<List::Place> places;
+  fail_unnamed(list, places);
+  CHECK(start_all(list, places, item, now) == 1000);
+}
+
+TEST_CASE("an attempt that ends, or is no suspect any more, lets one more begin", "[attempts][S4]") {
+  List list;
+  Item item{1};
+  std::uint64_t now = kNow;
+  std::vector<List::Place> places{list.start(item, now), list.start(item, now)};
+  fail_unnamed(list, places);
+  REQUIRE(start_all(list, places, item, now) == 1);
+  list.finish(places[0]);
+  places.clear();
+  REQUIRE(start_all(list, places, item, now) == 2);
+  now += List::kRouteUs;
+  CHECK_FALSE(list.free(now));
+  list.events_read(now);
+  CHECK(start_all(list, places, item, now) == 2 + 4);
 }
 
 // The same, the long way.
