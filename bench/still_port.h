@@ -106,6 +106,8 @@ class StillPort {
   [[nodiscard]] bool reached(const Link& /*link*/) const { return true; }
   [[nodiscard]] bool has_room(RoomFor /*what*/) const { return true; }
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
+  [[nodiscard]] std::uint64_t completions_mark(const Link& /*link*/) const { return 0; }  // no link is ever lost
+  [[nodiscard]] bool completions_read(const Link& /*link*/, std::uint64_t /*mark*/) const { return true; }
   [[nodiscard]] std::uint32_t group(const Link& link) const { return link.side()->group; }
   [[nodiscard]] std::uint64_t now_us() const { return 1'000'000; }  // time stands still
   [[nodiscard]] Arrival arrival() const { return arrival_; }

@@ -136,5 +136,44 @@ TEST_CASE("where a queue has at most 16 endpoints, 4,096 endpoints have 256 queu
   CHECK(*descriptors.begin() >= 0);
 }
 
+// ---- what was read of a queue
+
+constexpr std::size_t kAsked = 16;
+
+TEST_CASE("a mark in a queue waits for the queue's end to be found after it", "[completion_queues]") {
+  CompletionQueue queue;
+  queue.note_read(-FI_EAGAIN, kAsked);
+  const std::uint64_t mark = queue.mark();
+  CHECK_FALSE(queue.read_to(mark));
+  for (int i = 0; i < 10; ++i) queue.note_read(kAsked, kAsked);
+  CHECK_FALSE(queue.read_to(mark));
+  queue.note_read(-FI_EAGAIN, kAsked);
+  CHECK(queue.read_to(mark));
+  CHECK_FALSE(queue.read_to(queue.mark()));
+}
+
+TEST_CASE("a read of few entries has found the queue's end, unless it stopped at a failed completion",
+          "[completion_queues]") {
+  for (const bool fails : {false, true}) {
+    CompletionQueue queue;
+    const std::uint64_t mark = queue.mark();
+    queue.note_read(3, kAsked);
+    CHECK_FALSE(queue.read_to(mark));  // the next read tells
+    queue.note_read(fails ? -FI_EAVAIL : ssize_t{kAsked}, kAsked);
+    CHECK(queue.read_to(mark) != fails);
+  }
+}
+
+TEST_CASE("a mark after a read of few entries is not reached by what that read found", "[completion_queues]") {
+  CompletionQueue queue;
+  queue.note_read(3, kAsked);
+  const std::uint64_t mark = queue.mark();
+  queue.note_read(kAsked, kAsked);
+  CHECK_FALSE(queue.read_to(mark));
+  queue.note_read(2, kAsked);
+  queue.note_read(kAsked, kAsked);
+  CHECK(queue.read_to(mark));
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

@@ -149,6 +149,9 @@ class FakePort {
   [[nodiscard]] Arrival arrival() const { return arrives; }
   [[nodiscard]] bool first_write_may_stall() const { return first_write_stalls; }
   SleepEnd sleep(std::uint32_t timeout_us) { return slept_us.push_back(timeout_us), sleep_end; }
+  // One queue of all links.
+  [[nodiscard]] std::uint64_t completions_mark(const Link&) const { return arrivals_read_ + arrivals_.size(); }
+  [[nodiscard]] bool completions_read(const Link&, std::uint64_t mark) const { return arrivals_read_ >= mark; }
   [[nodiscard]] std::uint32_t group(const Link& link) const { return link.state()->group; }
   template <class Handler>
   unsigned poll(Handler& handler);
@@ -240,6 +243,7 @@ class FakePort {
 
   std::deque<Event> events_;
   std::deque<Arrived> arrivals_;
+  std::uint64_t arrivals_read_ = 0;
   std::deque<Posted> posted_;        // oldest first
   std::deque<Posted> posted_words_;  // their completions are not reported
   std::size_t held_ = 0;             // the last of posted_, for which the next must come
@@ -256,6 +260,7 @@ unsigned FakePort::poll(Handler& handler) {
   for (std::size_t room = notifications_per_poll; room > 0 && !arrivals_.empty(); --room) {
     const Arrived arrived = arrivals_.front();
     arrivals_.pop_front();
+    ++arrivals_read_;
     if (arrived.link->user == nullptr) continue;
     if (arrived.sequence == 0)
       handler.on_notification(arrived.link->user);

@@ -244,7 +244,7 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
   if (failed()) release();
   // Notifications and ends of responses from before the loss are in the completion queue.
   const bool has_completions = has_notifications(core().port.arrival()) || rendezvous_ != nullptr;
-  if (link_.lost() && (!has_completions || core().port_drained)) lose();
+  if (link_.lost() && (!has_completions || link_.loss_is_read())) lose();
   if (!connected()) return failed() && !released_;
   connection_.serve_hello();
   send_ring_.flush();

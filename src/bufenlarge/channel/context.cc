@@ -79,9 +79,7 @@ bool Context<PortT>::sleep(std::uint32_t timeout_us) {
 template <class PortT>
 inline unsigned Context<PortT>::poll_port() {
   rounds_unpolled_ = 0;
-  const unsigned polled = core_.port.poll(*this);
-  core_.port_drained = polled == 0;
-  return polled;
+  return core_.port.poll(*this);
 }
 
 template <class PortT>

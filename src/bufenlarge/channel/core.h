@@ -101,7 +101,6 @@ struct Core {
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
   LogSink* log = nullptr;      // with log_level above kOff
   LogLevel log_level = LogLevel::kOff;
-  bool port_drained = true;  // the last poll found the completion queues empty, and nothing was lost since
   Attempts attempts;
   std::uint32_t crossings = 0;
   std::uint64_t random_state = 0;

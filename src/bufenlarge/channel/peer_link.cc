@@ -116,7 +116,7 @@ template <class PortT>
 void PeerLink<PortT>::lose(std::string_view why) {
   if (failed() || lost_) return;
   lost_ = true;
-  core_.port_drained = false;  // only a look at the completion queue after the loss counts
+  lost_mark_ = port_.completions_mark(endpoint_);
   loss_ = why;
   trace("connection lost: ", why, "; what came before is read first");
   want_service();

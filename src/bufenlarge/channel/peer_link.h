@@ -99,6 +99,8 @@ class PeerLink final : private StateLog {
   // The connection is lost. What the peer wrote before is in the ring: it is read first (Channel::service).
   void lose(std::string_view why);
   [[nodiscard]] bool lost() const { return lost_; }
+  // The completions from before the loss are read.
+  [[nodiscard]] bool loss_is_read() const { return port_.completions_read(endpoint_, lost_mark_); }
   [[nodiscard]] const std::string& loss() const { return loss_; }
   [[nodiscard]] Status failure() const { return failure_; }
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -144,6 +146,7 @@ class PeerLink final : private StateLog {
   typename ControlSlab<Port>::Handle control_;
   Target words_to_;
   std::uint64_t hint_to_ = 0;  // 0: the peer wants none
+  std::uint64_t lost_mark_ = 0;  // of completions_mark(), with lost_
   RingBytes ring_bytes_;
   std::string error_;
   std::string loss_;

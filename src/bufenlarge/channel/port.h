@@ -13,6 +13,9 @@
 //          first_write_may_stall() returns true where what the side that called open() writes first may stay unseen
 //          at the other side until one more write comes (siw, docs/fabric-assumptions.md).
 //          reached() returns false while the port knows that the peer's host has not responded to open().
+//          completions_mark() returns a mark in the completion queue of the link, and completions_read(mark) true when
+//          poll() has read everything that was in the queue then; both may say so late, but not never while poll() is
+//          called.
 // Request  A connection request of a peer. The caller accepts or rejects it, once.
 //
 // write() posts one RDMA write, and with WriteUse::kNotifiedSlots a notification behind it. The writes of a link are
@@ -140,7 +143,8 @@ inline constexpr std::uint32_t kReadsPerPortMax = 64;
 template <class P>
 concept Port = requires(P port, typename P::Region region, typename P::Link link, typename P::Request& request,
                         std::span<const std::byte> data, const void* address, void* user, std::size_t bytes,
-                        const RdmaWrite<typename P::Region>& write, void* memory, MemoryUse memory_use) {
+                        const RdmaWrite<typename P::Region>& write, void* memory, MemoryUse memory_use,
+                        std::uint64_t mark) {
   { region.data() } -> std::same_as<std::byte*>;
   { region.bytes() } -> std::same_as<std::size_t>;
   { region.remote_address() } -> std::same_as<std::uint64_t>;
@@ -153,6 +157,8 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.reached(link) } -> std::same_as<bool>;
   { port.has_room(RoomFor::kAttempt) } -> std::same_as<bool>;
   { port.write(link, write) } -> std::same_as<WriteResult>;
+  { port.completions_mark(link) } -> std::same_as<std::uint64_t>;
+  { port.completions_read(link, mark) } -> std::same_as<bool>;
   { port.group(link) } -> std::same_as<std::uint32_t>;
   { port.now_us() } -> std::same_as<std::uint64_t>;
   { port.arrival() } -> std::same_as<Arrival>;

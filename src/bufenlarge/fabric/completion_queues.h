@@ -24,6 +24,16 @@ struct CompletionQueue {
   // Called when an endpoint of this queue was closed. (libfabric moves the completions it has left to a list of
   // its own.)
   void give_back() { reserved -= per_endpoint; }
+  // A read of it has returned `count`, or an error's code, where it might have returned `asked`. A read of fewer has
+  // found the queue's end, unless it stopped at a failed completion, which the next read reports.
+  void note_read(ssize_t count, std::size_t asked) {
+    ends_ += short_read_ && count != -FI_EAVAIL;
+    ends_ += count == -FI_EAGAIN;
+    short_read_ = count > 0 && static_cast<std::size_t>(count) < asked;
+  }
+  // Returns a mark: what is in the queue now is read when its end was found after it.
+  [[nodiscard]] std::uint64_t mark() const { return ends_ + short_read_; }
+  [[nodiscard]] bool read_to(std::uint64_t mark) const { return ends_ > mark; }
   // Returns true if it has entries for one more endpoint.
   [[nodiscard]] bool has_room() const { return reserved + per_endpoint <= entries; }
 
@@ -33,11 +43,14 @@ struct CompletionQueue {
   std::size_t per_endpoint = 0;  // entries that each endpoint reserves
   std::uint32_t number = 0;      // of the queue in its port, from 0
   int descriptor = -1;           // libfabric's; with FI_WAIT_FD
-  std::uint64_t reads_empty = 0;  // reads that found the queue empty
   // ReadyQueues keeps these.
   bool watched = false;
   bool hot = false;
   std::uint32_t quiet_reads = 0;  // reads since the last that found something
+
+ private:
+  std::uint64_t ends_ = 0;   // times that the queue's end was found
+  bool short_read_ = false;  // the last read may have found it, too
 };
 
 // How the endpoints of a port share queues.

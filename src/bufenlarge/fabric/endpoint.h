@@ -2,8 +2,8 @@
 // One endpoint of a FabricPort. The contexts of completions and events point to it.
 //
 // A completion may still name an endpoint that was closed a moment ago. So an Endpoint lives as long as its
-// port, and closing it closes only libfabric's object. It serves another connection when the completion queues and the
-// event queue have been seen empty since: then nothing can name the former one.
+// port, and closing it closes only libfabric's object. It serves another connection when the end of its completion queue
+// was found and the event queue was seen empty since: then nothing can name the former one.
 #pragma once
 
 #include <array>
@@ -60,9 +60,9 @@ struct Endpoint {
   bool attempt = false;        // without an event yet, and not to be closed before (close_waits_for_answer())
   std::uint32_t received = 0;  // receives of this endpoint that have completed, modulo 2^32
   std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
-  // When it was closed, how often the queues of the port had been found empty.
+  // When it was closed: its queue, a mark in that, and how often the event queue had been found empty.
   const CompletionQueue* closed_queue = nullptr;
-  std::uint64_t reads_empty = 0;
+  std::uint64_t closed_mark = 0;
   std::uint64_t events_empty = 0;
 
   // For another connection.

@@ -129,7 +129,7 @@ FabricPort::Endpoint* FabricPort::make_endpoint(fi_info* info, void* user) {
 FabricPort::Endpoint& FabricPort::spare_endpoint() {
   Endpoint* const oldest = closed_.empty() ? nullptr : closed_.front();
   const bool drained = oldest != nullptr && (oldest->closed_queue == nullptr ||
-                                             (oldest->reads_empty < oldest->closed_queue->reads_empty &&
+                                             (oldest->closed_queue->read_to(oldest->closed_mark) &&
                                               oldest->events_empty < events_empty_));
   if (!drained) return *endpoints_.emplace_back(std::make_unique<Endpoint>());
   closed_.pop_front();
@@ -194,8 +194,8 @@ void FabricPort::close(Endpoint& endpoint) {
 void FabricPort::release(Endpoint& endpoint) {
   endpoint.fid.reset();
   endpoint.closed_queue = endpoint.queue;
-  endpoint.reads_empty = endpoint.queue->reads_empty;
-  if (!verbs_) ready_.heat(*endpoint.queue);  // the endpoint is used again when its queue was found empty
+  endpoint.closed_mark = endpoint.queue->mark();
+  if (!verbs_) ready_.heat(*endpoint.queue);  // the endpoint is used again when the queue's end was found
   endpoint.events_empty = events_empty_;
   closed_.push_back(&endpoint);
   std::exchange(endpoint.queue, nullptr)->give_back();

@@ -96,6 +96,12 @@ class FabricPort {
   // and why.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
+  [[nodiscard]] std::uint64_t completions_mark(const Link& link) const {
+    return link ? link.endpoint()->queue->mark() : 0;
+  }
+  [[nodiscard]] bool completions_read(const Link& link, std::uint64_t mark) const {
+    return !link || link.endpoint()->queue->read_to(mark);
+  }
   // On tcp the number of the endpoint's completion queue.
   [[nodiscard]] std::uint32_t group(const Link& link) const {
     return verbs_ ? 0 : link.endpoint()->queue->number;

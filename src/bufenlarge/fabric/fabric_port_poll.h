@@ -30,10 +30,8 @@ template <class Handler>
 unsigned FabricPort::poll_queue(Handler& handler, CompletionQueue& queue) {
   std::array<fi_cq_data_entry, 16> entries;
   const ssize_t count = fi_cq_read(queue.fid.get(), entries.data(), entries.size());
-  if (count == -FI_EAGAIN) [[likely]] {
-    ++queue.reads_empty;
-    return 0;
-  }
+  queue.note_read(count, entries.size());
+  if (count == -FI_EAGAIN) [[likely]] return 0;
   if (count == -FI_EAVAIL) {
     std::string why;
     Endpoint* endpoint = failed_completion(queue, why);
