@@ -247,12 +247,12 @@ void SimEndpoint::pair(SimEndpoint& other, bool active) {
   rules_.pair(other.rules_);
 }
 
-// Reads of the own memory end here; what was read still travels.
+// Reads of the own memory end here; what was read still travels, but nothing behind a write that was not.
 void SimEndpoint::drop_unread() {
-  std::erase_if(writes_, [](const Write& write) {
-    if (!write.read && !write.complete) --write.source->readers;
-    return !write.read;
-  });
+  const auto unread = std::ranges::find(writes_, false, &Write::read);
+  for (auto at = unread; at != writes_.end(); ++at)
+    if (!at->complete && at->source != nullptr) --at->source->readers;
+  writes_.erase(unread, writes_.end());
   for (Write& write : writes_) {
     write.reread_us = 0;
     if (write.complete) continue;

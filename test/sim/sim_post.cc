@@ -86,8 +86,7 @@ void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::ui
   if (kind == WriteKind::kUnknown) fabric_.violate(who + "write to a place of the inbox that has no meaning");
   if ((sequence != 0) != (use == WriteUse::kLastData)) fabric_.violate(who + "sequence and use do not agree");
   if (kind == WriteKind::kData) {
-    // The windows of a process that died went with it, unknown to this side.
-    if (!other_->port_.alive() && !rules_.expects_data(key, address, data.size())) return;
+    if (!other_->port_.alive() && !rules_.expects_data(key, address, data.size())) return;  // its windows went with it
     if (other_->port_.memory().is_window(key)) {
       if (sequence != 0) fabric_.violate(who + "a one-sided write that ends a response");
       return;

@@ -11,8 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,42 +19,9 @@
 
 #include "channel/port.h"
 #include "support/builders.h"
+#include "support/fake_fabric.h"
 
 namespace bufenlarge::test {
-
-class FakePort;
-
-// Memory by remote key, of all sides.
-class FakeFabric {
- public:
-  struct Memory {
-    std::unique_ptr<std::uint64_t[]> words;  // empty: the memory is the user's
-    std::size_t bytes;
-    std::uint64_t address;
-    std::uint32_t key;
-    std::byte* user = nullptr;
-    std::optional<MemoryUse> use;  // of the user's
-    [[nodiscard]] std::byte* data() const {
-      return words ? reinterpret_cast<std::byte*>(words.get()) : user;
-    }
-  };
-
-  Memory& add(std::size_t bytes);
-  Memory& add_user(void* memory, std::size_t bytes, MemoryUse use);
-  void remove(std::uint32_t key) { memories_.erase(key); }
-  // Returns the place a remote write goes to; nullptr when nothing is registered there, or only to be read.
-  [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
-  // Places bytes as a fabric does. Returns false when there is no such place.
-  bool place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const;
-
-  std::map<std::uint32_t, FakePort*> ports;  // by rank
-  std::vector<std::shared_ptr<void>> links;  // of all ports: each knows its other side
-  std::vector<std::string> violations;       // of the contract in channel/port.h
-
- private:
-  std::map<std::uint32_t, Memory> memories_;
-  std::uint32_t next_key_ = 1;
-};
 
 class FakePort {
  public:

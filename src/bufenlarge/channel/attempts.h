@@ -84,8 +84,8 @@ class Attempts {
   void events_read(std::uint64_t now_us) {
     for (; suspect_ != list_.end() && suspect_->began_us + kRouteUs <= now_us; ++suspect_) count_out(*suspect_);
   }
-  // Returns the channels whose attempt may be the one that failed when the port cannot say which, oldest first. It fails
-  // while libfabric processes the route to the peer, so it is none whose events were read after that.
+  // Returns the channels whose attempt may be the one that failed when the port cannot say which, oldest first. It
+  // fails while libfabric processes the route to the peer, so it is none whose events were read after that.
   [[nodiscard]] std::vector<Channel*> suspects() const {
     std::vector<Channel*> found;
     for (auto at = suspect_; at != list_.end(); ++at) found.push_back(at->channel);

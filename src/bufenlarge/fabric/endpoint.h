@@ -2,8 +2,8 @@
 // One endpoint of a FabricPort. The contexts of completions and events point to it.
 //
 // A completion may still name an endpoint that was closed a moment ago. So an Endpoint lives as long as its
-// port, and closing it closes only libfabric's object. It serves another connection when the end of its completion queue
-// was found and the event queue was seen empty since: then nothing can name the former one.
+// port, and closing it closes only libfabric's object. It serves another connection when the end of its completion
+// queue was found and the event queue was seen empty since: then nothing can name the former one.
 #pragma once
 
 #include <array>

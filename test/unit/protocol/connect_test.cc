@@ -53,6 +53,10 @@ const std::vector<Event> kEvents{
     {"first message", [](Connect& c) { return c.on_first_message(), Action::kNone; }},
 };
 
+// Events after which an attempt is made again.
+constexpr const char* kMadeAgain[] = {"lost", "lost, past the limit", "unreachable", "interrupted",
+                                      "interrupted, past the limit", "gave way", "gave way, past the limit"};
+
 struct Row {
   State from;
   const char* event;
@@ -88,8 +92,7 @@ std::vector<Row> table(bool lower) {
       {State::kReady, "lost", State::kFailed, Action::kFail},
       {State::kReady, "lost, past the limit", State::kFailed, Action::kFail},
   };
-  for (const char* any : {"lost", "lost, past the limit", "unreachable", "interrupted", "interrupted, past the limit",
-                          "gave way", "gave way, past the limit"})
+  for (const char* any : kMadeAgain)
     rows.push_back({State::kConnecting, any, State::kBackoff, Action::kClose});
   for (const char* any : {"request, newer", "request, the same", "request, older"}) {
     for (const State state : {State::kIdle, State::kWanted, State::kYielding, State::kBackoff})
