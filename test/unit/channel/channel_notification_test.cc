@@ -201,6 +201,24 @@ TEST_CASE("a notification that comes between the empty poll and the loss is read
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
 }
 
+TEST_CASE("a loss is seen though the notifications of another peer never end", "[channel][notification][fail]") {
+  Notified fixture;
+  fixture.accept(1);
+  FakePort::LinkState* const link = fixture.port.accepted.back();
+  FakePeer& busy = fixture.accept(2);
+  fixture.want(3);  // with an attempt under way each round looks for events
+  fixture.port.notifications_per_poll = 1;
+  busy.send(pattern(4));
+  fixture.port.lost(link, "the peer closed the connection");
+  for (std::size_t round = 1; round <= 8; ++round) {
+    busy.send(pattern(4));
+    fixture.rounds();
+    CHECK(fixture.messages(2).size() == round);
+  }
+  REQUIRE(fixture.upper.failures.size() == 1);
+  CHECK(fixture.upper.failures[0].peer == 1);
+}
+
 TEST_CASE("what lies there without a notification is not delivered when the peer is lost",
           "[channel][notification][fail]") {
   Notified fixture;
