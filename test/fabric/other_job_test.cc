@@ -105,7 +105,9 @@ TEST_CASE("a connection between jobs stays, however long it is not used", "[othe
   }));
   // event: a connection in the own job, younger, ends
   jobs.here.send(1, 0, Vector({8}));
-  REQUIRE(jobs.until([&] { return jobs.here[1].stats().connections_closed == 1; }));
+  REQUIRE(jobs.until([&] {
+    return here.stats().connections_closed == 1 && jobs.here[1].stats().connections_closed == 1;
+  }));
   CHECK(here.stats().connections == 1);
   CHECK(there.stats().connections == 1);
   CHECK(here.failures.empty());
