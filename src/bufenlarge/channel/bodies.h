@@ -8,6 +8,7 @@
 
 #include "channel/channel.cc"
 #include "channel/channel_closing.cc"
+#include "channel/channel_events.cc"
 #include "channel/closer.cc"
 #include "channel/closing.cc"
 #include "channel/connection.cc"

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Channel: what its endpoint and its attempts to connect report.
+#include "channel/channel.h"
+
+namespace bufenlarge {
+
+template <class PortT>
+void Channel<PortT>::on_data_written() {
+  if (!failed()) rendezvous_->on_data_written();
+}
+
+template <class PortT>
+void Channel<PortT>::on_connected(std::span<const std::byte> data) {
+  if (failed() || !connection_.check_reply(data)) return;
+  receive_ring_.watch();
+  closing_.begin(core().port.now_us());
+  core().closing.reopened += ended_;
+  ended_ = false;
+  if (rendezvous_) link_.want_service();
+  if (connection_.on_connected() && service(core().port.now_us())) link_.want_service();
+}
+
+template <class PortT>
+void Channel<PortT>::on_rejected(std::span<const std::byte> data) {
+  if (!failed()) connection_.on_rejected(data);
+}
+
+template <class PortT>
+void Channel<PortT>::on_lost(std::string_view why) {
+  if (failed() || link_.lost()) return;
+  if (connected())
+    link_.lose(why);
+  else
+    connection_.on_lost(why);
+}
+
+template <class PortT>
+void Channel<PortT>::on_unreachable(std::string_view why) {
+  if (!failed()) connection_.on_unreachable(why);
+}
+
+template <class PortT>
+void Channel<PortT>::on_interrupted(std::string_view why) {
+  if (!failed()) connection_.on_interrupted(why);
+}
+
+template <class PortT>
+void Channel<PortT>::on_overdue() {
+  if (!failed()) connection_.on_overdue();
+}
+
+}  // namespace bufenlarge
