@@ -8,9 +8,10 @@ typedef struct {
     uint32_t slot_bytes;          /* of the ring in use; 0 before connecting */
     uint32_t slots;
     uint32_t enlargements;        /* completed */
+    uint32_t shrinks;             /* the way back to a smaller ring, completed (SHRINK_AFTER) */
     uint32_t requests_repeated;   /* because an acknowledgement was late, torn or corrupt */
     uint32_t acks_rejected;       /* acknowledgements that were torn or corrupt */
-    uint32_t refused;             /* enlargements one side had no memory for; `send` counts those of both sides */
+    uint32_t refused;             /* other rings one side had no memory for; `send` counts those of both sides */
     uint64_t messages;
     uint64_t bytes;               /* payload, all phases */
     uint64_t bytes_in_phase[BUFENLARGE_PHASES_MAX];

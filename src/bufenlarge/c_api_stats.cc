@@ -16,6 +16,7 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
   to.slot_bytes = connected ? phases.at(phase).slot_bytes : 0;
   to.slots = connected ? phases.at(phase).slots : 0;
   to.enlargements = from.enlargements;
+  to.shrinks = from.shrinks;
   to.refused = from.refused;
   to.messages = from.messages;
   to.messages_fragmented = from.messages_fragmented;

@@ -151,9 +151,17 @@ bool read_connect_timeout(Values& values, std::string_view text) {
   return read_duration(values.connect_timeout_us, text, 24 * kHourUs);
 }
 
+bool read_duration_or_off(std::uint64_t& into, std::string_view text) {
+  into = 0;
+  return text == "off" || read_duration(into, text, 24 * kHourUs);
+}
+
 bool read_idle_close(Values& values, std::string_view text) {
-  values.idle_close_us = 0;
-  return text == "off" || read_duration(values.idle_close_us, text, 24 * kHourUs);
+  return read_duration_or_off(values.idle_close_us, text);
+}
+
+bool read_shrink_after(Values& values, std::string_view text) {
+  return read_duration_or_off(values.shrink_after_us, text);
 }
 
 bool read_count(std::uint32_t& into, std::string_view text, std::uint32_t most) {
@@ -253,6 +261,7 @@ std::string Knobs::resolve() {
   settings.ack_timeout_us = values_.ack_timeout_us;
   settings.connect_timeout_us = values_.connect_timeout_us;
   settings.idle_close_us = values_.idle_close_us;
+  settings.shrink_after_us = values_.shrink_after_us;
   settings.connections_max = values_.connections.value_or(0);
   settings.hot_max = values_.hot_channels;
   settings_ = settings;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Cases in which connections end and are made again: fewer of them than peers, or none that is not used. Sourced. Bash.
+# Cases in which connections end and are made again: fewer of them than peers, or none that is not used; and those in
+# which directions go back to smaller rings, and grow again. Sourced. Bash.
 # shellcheck disable=SC2016,SC2034,SC2154 # jq programs; variables shared with run
 
 # A line: ranks, setting (cases.sh), arguments of the program. A bound of N connections is the setting capN.
@@ -9,13 +10,18 @@ closing_cases() {
     closing_case 8 cap2 "rounds=3"
     closing_case 4 cap1 "rounds=3"
     closing_case 6 idle "rounds=6"
+    shrinking_case 4
+    shrinking_case 6
 }
 
 device_closing_cases() {
     closing_case 4 cap2 "rounds=2 bytes=20K"
     closing_case 3 cap1 "rounds=2 bytes=20K"
     closing_case 4 idle "rounds=3 bytes=20K"
+    shrinking_case 3
 }
+
+shrinking_case() { echo "crowd/shrink/$1|shrinking|$1|crowd|shrink rounds=12 bytes=20K|240"; }
 
 closing_case() {
     local limit=240
@@ -41,4 +47,20 @@ case_closing() {
         '.totals | "\(.connections_most) connections at most, \(.connections_closed) closed, " +
             "\(.connections_reopened) made again"' \
         --argjson bound "$bound" "$closing_program"
+}
+
+shrinking_program='
+    [.reports[].channels[].send] as $sent |
+    if ([$sent[].shrinks] | add) == 0 then "no direction went back to a smaller ring"
+    elif [$sent[] | select(.shrinks > 0 and .enlargements > 1)] == [] then "no direction grew again"
+    else empty end'
+
+# case_shrinking: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...".
+case_shrinking() {
+    local setting program_arguments
+    read -r setting program_arguments <<<"$4"
+    judge_summary "$log_dir/shrinking-$2.json" "$setting" "$2" "$3" "$5" "$6" \
+        '[.reports[].channels[].send] |
+            "\(map(.enlargements) | add) times larger, \(map(.shrinks) | add) times smaller"' \
+        "$shrinking_program"
 }

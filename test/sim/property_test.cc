@@ -80,6 +80,14 @@ TEST_CASE("only a direction with an element that does not fit grows", "[sim][E3]
         BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(mixed_checked), BUFENLARGE_COUNT(mixed_notified)});
 }
 
+TEST_CASE("a direction that needs no large ring any more goes back to a small one, and grows again", "[sim][B1]") {
+  hold(SimKind::kShrink, 500,
+       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(shrinks), BUFENLARGE_COUNT(refusals),
+        BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(repeats), BUFENLARGE_COUNT(acks_torn), BUFENLARGE_COUNT(reads),
+        BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(allocation_failures),
+        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(torn_writes)});
+}
+
 TEST_CASE("the other channels finish while one waits for its acknowledgement", "[sim][E6]") {
   hold(SimKind::kStall, 200, {BUFENLARGE_COUNT(acks_lost), BUFENLARGE_COUNT(repeats)});
 }
@@ -121,7 +129,8 @@ TEST_CASE("a read gets what was advertised, and memory changes hands when a call
 TEST_CASE("connections that are not used end, and are made again with nothing lost", "[sim][S3]") {
   hold(SimKind::kIdle, 600,
        {BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(close_refused),
-        BUFENLARGE_COUNT(close_taken_back), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(reads),
+        BUFENLARGE_COUNT(close_taken_back), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(shrinks),
+        BUFENLARGE_COUNT(reads),
         BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(pauses), BUFENLARGE_COUNT(deaths),
         BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(torn_writes)});
 }

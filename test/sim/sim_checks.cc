@@ -28,6 +28,37 @@ std::size_t control_bytes(std::size_t channels, Arrival arrival) {
 
 }  // namespace
 
+// Of a process that is there, to one that has not failed.
+bool SimWorld::any_channel(bool (*is_so)(const SimPeer::Channel& channel)) const {
+  return std::ranges::any_of(peers_, [is_so](const auto& peer) {
+    return peer->alive() && std::ranges::any_of(peer->channels(), [is_so](const auto& entry) {
+      return !entry.second->failed() && is_so(*entry.second);
+    });
+  });
+}
+
+// Some connection is being ended.
+bool SimWorld::closing() const {
+  return closes() &&
+         any_channel([](const auto& channel) { return channel.closing().state() != Close::State::kOpen; });
+}
+
+// Some direction of a connection goes to another phase.
+bool SimWorld::changing() const {
+  return shrinks() &&
+         any_channel([](const auto& channel) { return channel.connected() && channel.enlargement().pending(); });
+}
+
+// Nothing is open any more.
+bool SimWorld::all_closed() const {
+  return std::ranges::all_of(peers_, [](const auto& peer) { return peer->port().open_endpoints() == 0; });
+}
+
+// All sending directions of connections are in the first phase.
+bool SimWorld::all_small() const {
+  return !any_channel([](const auto& channel) { return channel.connected() && channel.send_ring().phase() != 0; });
+}
+
 bool SimWorld::lost(std::uint32_t rank) const { return config_.death && config_.death->rank == rank; }
 
 void SimWorld::check_end() {
@@ -60,18 +91,22 @@ void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
   const std::size_t expected =
       channel->failed() ? 0 : send_bytes + table.at(channel->receive_ring().phase()).ring_bytes();
   const bool early = !channel->connected() && channel->ring_bytes().now == 0;
-  if (channel->ring_bytes().now != expected && !early)
+  // A send ring for which there was no other memory was divided anew, and has what it had.
+  const bool kept =
+      !channel->failed() && channel->ring_bytes().now > expected && fabric_.totals.allocation_failures != 0;
+  if (channel->ring_bytes().now != expected && !early && !kept)
     fabric_.violate(direction(peer.rank(), other) + std::to_string(channel->ring_bytes().now) +
                     " bytes registered, expected " + std::to_string(expected));
 }
 
-// A ring grows for fragments of a response as far as it may, but not where user memory was refused.
+// A ring grows for fragments of a response as far as it may, but not where user memory was refused. What was refused
+// may have been had later, and what was needed may not be needed any more.
 bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const {
   const bool refused = from.send_ring().counters().refused != 0;
   const std::uint8_t phase = from.send_ring().phase();
-  // A connection that was made again begins with the first phase.
+  // So does a connection that was made again: it begins with the first phase.
   const auto fits = [&](std::uint8_t needed) {
-    return closes() ? phase <= needed : refused ? phase < needed : phase == needed;
+    return closes() || shrinks() || refused ? phase <= needed : phase == needed;
   };
   if (fragments && config_.channel.enlargement && fits(config_.channel.phases.last())) return true;
   return fits(flow.phase_needed);
@@ -109,18 +144,23 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
   const DirectionCounters& received = receiver.find(sender.rank())->receive_ring().counters();
   const auto sum = [](const auto& phases) { return std::accumulate(phases.begin(), phases.end(), std::uint64_t{0}); };
   const std::uint64_t bytes = sum(sent.bytes_in_phase);
-  const bool was_narrow = closes() && sent.refused != 0;  // on a connection that has ended
+  // On a connection that has ended, or until memory was there.
+  const bool was_narrow = closes() ? sent.refused != 0 : sent.refused != received.refused;
   const bool is_narrow = was_narrow || narrow(*channel, *receiver.find(sender.rank()));
   const bool same = (is_narrow ? bytes == sum(received.bytes_in_phase) && sent.enlargements <= received.enlargements
                                : sent.bytes_in_phase == received.bytes_in_phase &&
                                      sent.enlargements == received.enlargements && sent.refused == received.refused) &&
-                    sent.messages == received.messages && sent.messages_fragmented == received.messages_fragmented;
+                    sent.shrinks == received.shrinks && sent.messages == received.messages &&
+                    sent.messages_fragmented == received.messages_fragmented;
   fabric_.totals.narrow += is_narrow;
   const std::string which = direction(sender.rank(), receiver.rank());
   if (!same) fabric_.violate(which + "the counters of the two sides differ");
   if (sent.messages != flow.messages || bytes != flow.bytes)
     fabric_.violate(which + "the counters are wrong");
-  if (sent.refused > 1 && !closes()) fabric_.violate(which + "asked again after a refusal");
+  // the pause after a refusal is a second at least
+  const std::uint64_t refused_most = 1 + fabric_.clock.since_start_us() / Enlargement<SimPort>::kRefusedPauseUs;
+  if (sent.refused > refused_most && !closes() && !shrinks())
+    fabric_.violate(which + "asked again too soon after a refusal");
   const auto ready = [](const SimPeer::Channel& one) { return one.connection().state() == Connect::State::kReady; };
   if (closes() && !(ready(*channel) && ready(*receiver.find(sender.rank())))) return;
   const RingProducer& producer = channel->send_ring().producer();
@@ -201,6 +241,7 @@ void SimWorld::collect() {
     totals.no_room += closing.no_room;
     for (const auto& [other, channel] : peer->channels()) {
       totals.enlargements += channel->send_ring().counters().enlargements;
+      totals.shrinks += channel->send_ring().counters().shrinks;
       totals.refusals += channel->send_ring().counters().refused;
       totals.repeats += channel->enlargement().sender().repeats();
       totals.acks_rejected += channel->enlargement().sender().rejected();

@@ -92,7 +92,7 @@ void Draw::settings() {
 void Draw::phases() {
   PhaseTable& table = config_.channel.phases;
   const bool grows =
-      is(SimKind::kAcks) || is(SimKind::kMemory) || is(SimKind::kGrowth) || is(SimKind::kStall);
+      is(SimKind::kAcks) || is(SimKind::kMemory) || is(SimKind::kGrowth) || is(SimKind::kStall) || is(SimKind::kShrink);
   const auto count = static_cast<std::uint8_t>(grows ? random_.between(2, 4) : random_.between(1, 4));
   const bool percent = random_.chance(500);
   std::uint32_t slot_bytes = is(SimKind::kTight) ? 64 : one_of({64, 100, 128, 200, 512, 513, 1000, 2000});
@@ -182,7 +182,7 @@ void Draw::memory() {
 }
 
 void Draw::special() {
-  if (closes(kind_)) {
+  if (closes(kind_) || is(SimKind::kShrink)) {
     if (random_.chance(300)) acks();
     if (random_.chance(300)) connections();
     if (random_.chance(300)) memory();
@@ -285,6 +285,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_reads(config, kind);
   draw_writes(config, kind);
   draw_closing(config, kind);
+  draw_shrinking(config, kind);
   draw_hot_channels(config, kind);
   return config;
 }

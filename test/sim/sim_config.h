@@ -80,6 +80,7 @@ struct SimConfig {
   bool leave = false;             // each process closes when it is done, before the others are
   std::vector<AckFate> scripted_acks;
   bool until_closed = false;  // the world goes on until all connections have ended
+  bool until_small = false;   // or until all directions are back in the first phase
   bool in_turn = false;  // stories: processes take turns, one microsecond each
 };
 
@@ -100,6 +101,7 @@ enum class SimKind : std::uint8_t {
   kRoom,         // fewer connections than peers
   kCrowd,        // the same with many processes
   kThousands,    // the same with thousands, of 16 connections each
+  kShrink,       // directions go back to smaller rings, and grow again
 };
 [[nodiscard]] constexpr bool closes(SimKind kind) {
   return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd || kind == SimKind::kThousands;
@@ -110,8 +112,9 @@ enum class SimKind : std::uint8_t {
 void draw_reads(SimConfig& config, SimKind kind);
 // Its one-sided writes (sim_config_writes.cc).
 void draw_writes(SimConfig& config, SimKind kind);
-// When its connections end (sim_config_closing.cc). After all other plans.
+// When its connections end, and when its directions go back (sim_config_closing.cc). After all other plans.
 void draw_closing(SimConfig& config, SimKind kind);
+void draw_shrinking(SimConfig& config, SimKind kind);
 // How many channels a process looks at, and what becomes of hints (sim_config_hot.cc).
 void draw_hot_channels(SimConfig& config, SimKind kind);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Worlds in which connections end and are made again: what is sent comes in bursts, with pauses between them in which
-// connections are not used.
+// Worlds in which connections end and are made again, or directions go back to smaller rings and grow again: what is
+// sent comes in bursts, with pauses between them in which connections are not used.
 #include <algorithm>
 #include <utility>
 
@@ -16,14 +16,26 @@ void spread(Plans& plans, SimRandom& random, std::uint32_t bursts, std::uint32_t
   std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan.start_us; });
 }
 
+std::uint32_t draw_one(SimRandom& random, std::initializer_list<std::uint32_t> values) {
+  return values.begin()[random.below(static_cast<std::uint32_t>(values.size()))];
+}
+
+// Returns how long all bursts take, in microseconds.
+std::uint32_t draw_bursts(SimConfig& config, SimRandom& random) {
+  const std::uint32_t bursts = draw_one(random, {2, 5, 20});
+  const std::uint32_t pause_us = draw_one(random, {300, 3000, 20'000});
+  spread(config.plan, random, bursts, pause_us);
+  spread(config.reads, random, bursts, pause_us);
+  spread(config.writes, random, bursts, pause_us);
+  return bursts * pause_us;
+}
+
 }  // namespace
 
 void draw_closing(SimConfig& config, SimKind kind) {
   if (!closes(kind)) return;
   SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x636c6f7365u);
-  const auto one_of = [&random](std::initializer_list<std::uint32_t> values) {
-    return values.begin()[random.below(static_cast<std::uint32_t>(values.size()))];
-  };
+  const auto one_of = [&random](std::initializer_list<std::uint32_t> values) { return draw_one(random, values); };
   const bool for_room = kind != SimKind::kIdle;
   if (kind == SimKind::kRoom) config.channel.connections_max = one_of({1, 1, 2, 3});
   if (kind == SimKind::kCrowd) config.channel.connections_max = one_of({1, 3, 8, 16});
@@ -34,15 +46,26 @@ void draw_closing(SimConfig& config, SimKind kind) {
   if (!for_room || random.chance(300)) config.channel.idle_close_us = one_of({20, 100, 500, 2000});
   if (for_room && random.chance(400)) std::swap(config.port_links_max, config.channel.connections_max);
   config.until_closed = config.channel.idle_close_us != 0 && random.chance(500);
-  const std::uint32_t bursts = one_of({2, 5, 20});
-  const std::uint32_t pause_us = one_of({300, 3000, 20'000});
-  spread(config.plan, random, bursts, pause_us);
-  spread(config.reads, random, bursts, pause_us);
-  spread(config.writes, random, bursts, pause_us);
+  const std::uint32_t all_us = draw_bursts(config, random);
   if (random.chance(150)) {
-    config.death = SimDeath{random.below(config.peers), random.between(20, bursts * pause_us)};
+    config.death = SimDeath{random.below(config.peers), random.between(20, all_us)};
     config.until_closed = false;
   }
+}
+
+// Also where connections end, but not in worlds of thousands: those are about connections.
+void draw_shrinking(SimConfig& config, SimKind kind) {
+  const bool closing = closes(kind) && kind != SimKind::kThousands;
+  if (!closing && kind != SimKind::kShrink) return;
+  SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x736872696e6bu);
+  if (closing && !random.chance(300)) return;
+  config.channel.shrink_after_us = draw_one(random, {20, 100, 500, 2000});
+  if (closing) return;
+  const std::uint32_t all_us = draw_bursts(config, random);
+  if (random.chance(100))
+    config.death = SimDeath{random.below(config.peers), random.between(20, all_us)};
+  else
+    config.until_small = random.chance(500);
 }
 
 }  // namespace bufenlarge::sim

@@ -32,6 +32,9 @@ std::string describe(const SimConfig& config) {
          " reads" +
          (config.channel.idle_close_us != 0 ? ", closes after " + std::to_string(config.channel.idle_close_us) + " us"
                                             : "") +
+         (config.channel.shrink_after_us != 0
+              ? ", shrinks after " + std::to_string(config.channel.shrink_after_us) + " us"
+              : "") +
          (config.channel.connections_max != 0
               ? ", at most " + std::to_string(config.channel.connections_max) + " connections"
               : config.port_links_max != 0

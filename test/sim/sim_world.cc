@@ -228,7 +228,7 @@ bool SimWorld::quiet() const {
         const SimEndpoint& one = *entry.second.endpoint;
         return one.open() && one.other() != nullptr && one.other()->open() && !one.quiet();
       });
-  if (travelling || closing()) return false;
+  if (travelling || closing() || changing()) return false;
   return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
     return !peer->alive() || (peer->context()->idle() && peer->port().next_due_us() == ~std::uint64_t{0});
   });
@@ -275,25 +275,14 @@ void SimWorld::drain() {
   }
 }
 
-// Some connection is being ended.
-bool SimWorld::closing() const {
-  return closes() && std::ranges::any_of(peers_, [](const auto& peer) {
-    return peer->alive() && std::ranges::any_of(peer->channels(), [](const auto& entry) {
-      return !entry.second->failed() && entry.second->closing().state() != Close::State::kOpen;
-    });
-  });
-}
-
-// Nothing is open any more.
-bool SimWorld::all_closed() const {
-  return std::ranges::all_of(peers_, [](const auto& peer) { return peer->port().open_endpoints() == 0; });
-}
-
 // What is left to do without data: grants, acknowledgements nobody needs any more, released memory.
 void SimWorld::settle() {
   leaps_ = !config_.in_turn;
   for (std::uint32_t round = 0; ok() && round < 64 * std::min(config_.peers, 16 * kPeersMany); ++round) step();
-  while (ok() && (!quiet() || (config_.until_closed && !all_closed()))) {
+  const auto goes_on = [this] {
+    return !quiet() || (config_.until_closed && !all_closed()) || (config_.until_small && !all_small());
+  };
+  while (ok() && goes_on()) {
     if (fabric_.totals.steps >= 2 * steps_max_) return fabric_.violate("does not come to rest:\n" + dump());
     for (std::uint32_t steps = 0; ok() && steps < steps_per_look_; ++steps) step();
   }

@@ -50,6 +50,9 @@ class SimWorld {
   void settle();
   [[nodiscard]] bool closing() const;
   [[nodiscard]] bool all_closed() const;
+  [[nodiscard]] bool shrinks() const { return config_.channel.shrink_after_us != 0; }
+  [[nodiscard]] bool changing() const;
+  [[nodiscard]] bool all_small() const;
   // Connections may end by agreement: for time, or for room, which a port without descriptors wants, too.
   [[nodiscard]] bool closes() const {
     return config_.channel.idle_close_us != 0 || config_.channel.connections_max != 0 || config_.port_links_max != 0 ||
@@ -59,6 +62,7 @@ class SimWorld {
   [[nodiscard]] bool ok() const { return fabric_.violation.empty(); }
 
   // ---- sim_checks.cc
+  [[nodiscard]] bool any_channel(bool (*is_so)(const SimPeer::Channel& channel)) const;
   void check_end();
   void check_channel(const SimPeer& peer, std::uint32_t other);
   [[nodiscard]] static bool narrow(const SimPeer::Channel& from, const SimPeer::Channel& to);

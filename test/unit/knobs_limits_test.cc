@@ -37,6 +37,9 @@ TEST_CASE("connections stay open unless a time is set after which they close", "
   CHECK(resolved({}).idle_close_us == 0);
   CHECK(resolved({{"IDLE_CLOSE", "30s"}}).idle_close_us == 30'000'000);
   CHECK(resolved({{"IDLE_CLOSE", "1ms"}, {"IDLE_CLOSE", "off"}}).idle_close_us == 0);
+  CHECK(resolved({}).shrink_after_us == 0);
+  CHECK(resolved({{"SHRINK_AFTER", "5ms"}}).shrink_after_us == 5'000);
+  CHECK(resolved({{"SHRINK_AFTER", "1ms"}, {"SHRINK_AFTER", "off"}}).shrink_after_us == 0);
 }
 
 TEST_CASE("the bound on connections is a number, none, or what the machine allows", "[knobs][S3]") {

@@ -40,7 +40,8 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},
       {"HOT_CHANNELS", "32"},   {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
-      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"}, {"CONNECTIONS", "auto"},
+      {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"},
+      {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"},
       {"LOG", "off"},         {"LOG_FILE", ""}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
@@ -211,6 +212,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
     {"IDLE_CLOSE", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
+    {"SHRINK_AFTER", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
     {"CONNECTIONS", {"-1", "none", "off", "1048577", "1 "}},
     {"HOT_CHANNELS", {"-1", "auto", "1025", "1k"}},
     {"LOG", {"on", "1", "Off", "debug", "errors", "state,trace", "trace "}},

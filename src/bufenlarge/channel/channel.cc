@@ -47,9 +47,10 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
   if (!more && !corked && send_ring_.send_single_slot(vector, sent)) [[likely]]
     return Status::kOk;
   const ChannelSettings& settings = core().settings;
-  const VectorPlan plan =
-      plan_vector(vector, settings.phases, send_ring_.phase(), enlargement_.limit(), settings.vector_mode);
-  if (plan.phase != send_ring_.phase()) [[unlikely]] {
+  const std::uint8_t present = send_ring_.phase();
+  const VectorPlan plan = plan_vector(vector, settings.phases, present, enlargement_.limit(), settings.vector_mode);
+  send_ring_.note_use(vector);
+  if (plan.phase != present) [[unlikely]] {
     enlargement_.begin(plan.phase);
     return failed() ? failure() : Status::kAgain;
   }
@@ -80,12 +81,26 @@ template <class PortT>
 Status Channel<PortT>::send_fenced(std::span<const iovec> vector, std::size_t& sent) {
   sent = 0;
   if (!link_.ready()) return not_open();
-  if ((rendezvous_ && !rendezvous_->one_sided.all_posted()) || send_ring_.room() == 0)
+  if ((rendezvous_ && !rendezvous_->one_sided.all_posted()) || !has_room_for_all(vector))
     return failed() ? failure() : Status::kAgain;
   const std::uint64_t before = send_ring_.notify_all();
   const Status status = send(vector, false, sent);
   send_ring_.restore_notify(before, sent != 0);
   return status;
+}
+
+// Also when the direction is to grow first. The message was made for one slot, but the ring may have become smaller
+// since: then it waits for several slots, and, when they are too small together, until the direction may grow again.
+template <class PortT>
+bool Channel<PortT>::has_room_for_all(std::span<const iovec> vector) {
+  std::size_t bytes = 0;
+  std::size_t largest = 0;
+  for (const iovec& element : vector) {
+    bytes += element.iov_len;
+    largest = std::max(largest, element.iov_len);
+  }
+  if (largest > send_ring_.threshold_bytes() && send_ring_.phase() < enlargement_.limit()) return true;
+  return bytes <= std::size_t{send_ring_.room()} * send_ring_.capacity();
 }
 
 template <class PortT>
@@ -209,6 +224,13 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
   if (!connected()) return false;
   return closing_.pending() || rendezvous_due || link_.lost() || connection_.hello_due() || !send_ring_.all_posted() ||
          enlargement_.pending() || words_due();
+}
+
+// A direction in the middle of a message, or of its end, is looked at later.
+template <class PortT>
+void Channel<PortT>::look_at_use(std::uint64_t now_us) {
+  if (!link_.ready() || link_.lost() || closing_.state() != Close::State::kOpen) return;
+  if (send_ring_.drained() && !enlargement_.pending()) enlargement_.look_at_use(now_us);
 }
 
 // What is written beside slots.

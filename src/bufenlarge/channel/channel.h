@@ -4,7 +4,7 @@
 //   PeerLink       endpoint, control block, failure         everything below stands on it
 //   SendRing       staging ring, writes of slots
 //   ReceiveRing    ring the peer writes, credit
-//   Enlargement    growth of both directions
+//   Enlargement    growth of both directions, and their way back
 //   Connection     connecting, Hello
 //   Closing        the end of a connection by agreement
 //   Rendezvous     data from user memory to user memory; made when the channel first needs it
@@ -114,6 +114,9 @@ class Channel : public SendTarget {
   // Everything that was accepted is written and completed locally.
   [[nodiscard]] bool idle() const;
 
+  // To be called now and then: asks for a smaller send ring when the present one is not needed.
+  void look_at_use(std::uint64_t now_us);
+
   // ---- to observe
   [[nodiscard]] const SendRing<Port>& send_ring() const { return send_ring_; }
   [[nodiscard]] const ReceiveRing<Port>& receive_ring() const { return receive_ring_; }
@@ -130,6 +133,7 @@ class Channel : public SendTarget {
 
  private:
   [[nodiscard]] Status not_open();
+  [[nodiscard]] bool has_room_for_all(std::span<const iovec> vector);
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
   void take_enlarge_request(std::span<const std::byte> payload);
   void serve_words();

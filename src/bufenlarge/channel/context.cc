@@ -24,6 +24,7 @@ Context<PortT>::Context(Port& port, const ChannelSettings& settings, std::uint32
       peers_(core_, size),
       loopback_(core_),
       closer_(core_),
+      shrinker_(core_),
       hot_(core_) {
   core_.random_state = job_key + rank;
 }
@@ -56,7 +57,7 @@ unsigned Context<PortT>::progress() {
     if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
   }
   if (++round_ % kEventRounds == 0 || !core_.attempts.empty()) moved += poll_events();
-  if (closer_.on() && round_ % kEventRounds == 0) closer_.look(core_.port.now_us());
+  if (round_ % kEventRounds == 0 && (closer_.on() || shrinker_.on())) look_at_time();
   if (!core_.notified.empty()) moved += serve_notified();
   if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]]
     serve_lists();
@@ -133,6 +134,13 @@ void Context<PortT>::serve_lists() {
   core_.timed.serve([now_us](Channel& channel) { return channel.tick(now_us); });
   core_.pending.serve([now_us](Channel& channel) { return channel.service(now_us); });
   if (core_.room_wanted) closer_.make_room(now_us);
+}
+
+template <class PortT>
+void Context<PortT>::look_at_time() {
+  const std::uint64_t now_us = core_.port.now_us();
+  if (closer_.on()) closer_.look(now_us);
+  if (shrinker_.on()) shrinker_.look(now_us);
 }
 
 // ---- events

@@ -19,6 +19,7 @@
 #include "channel/hot_channels.h"
 #include "channel/loopback.h"
 #include "channel/peer_table.h"
+#include "channel/shrinker.h"
 #include "channel/window_memory.h"
 
 namespace bufenlarge {
@@ -96,6 +97,7 @@ class Context {
   unsigned poll_events();
   unsigned serve_notified();
   void serve_lists();
+  void look_at_time();
   void turn_away(typename Port::Request& request, Channel& caller, const Hello& hello);
   void refuse(typename Port::Request& request, const HelloVerdict& verdict, std::span<const std::byte> data);
 
@@ -104,6 +106,7 @@ class Context {
   PeerTable<Port> peers_;
   Loopback<Port> loopback_;
   Closer<Port> closer_;
+  Shrinker<Port> shrinker_;
   HotChannels<Port> hot_;
   std::uint32_t refused_ = 0;
   std::uint32_t round_ = 0;

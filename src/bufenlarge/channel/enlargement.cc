@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "channel/enlargement.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "protocol/connect.h"
 #include "protocol/words.h"
@@ -16,7 +18,9 @@ Enlargement<PortT>::Enlargement(PeerLink<Port>& link, SendRing<Port>& send_ring,
       send_ring_(send_ring),
       receive_ring_(receive_ring),
       sender_(link.core().settings.ack_timeout_us),
-      limit_(link.core().settings.enlargement ? link.core().settings.phases.last() : std::uint8_t{0}) {
+      policy_(link.core().settings.shrink_after_us),
+      most_(link.core().settings.enlargement ? link.core().settings.phases.last() : std::uint8_t{0}),
+      limit_(most_) {
   sender_.set_log(link.state_log());
   receiver_.set_log(link.state_log());
 }
@@ -25,6 +29,8 @@ template <class PortT>
 void Enlargement<PortT>::end() {
   sender_.restart();
   receiver_.restart();
+  policy_.restart();
+  peer_phase_ = 0;
 }
 
 template <class PortT>
@@ -41,8 +47,8 @@ void Enlargement<PortT>::service(std::uint64_t now_us) {
 // ---- sending direction
 
 template <class PortT>
-void Enlargement<PortT>::begin(std::uint8_t phase) {
-  sender_.need(phase);
+void Enlargement<PortT>::ask() {
+  asked_us_ = link_.port().now_us();
   send_ring_.pause();
   serve_request();
   if (!link_.failed()) link_.want_service();
@@ -50,9 +56,27 @@ void Enlargement<PortT>::begin(std::uint8_t phase) {
 
 template <class PortT>
 bool Enlargement<PortT>::grow_to_limit() {
-  if (!send_ring_.open() || send_ring_.phase() >= limit_) return false;
-  begin(limit_);
+  send_ring_.note_use(most_);
+  const std::uint8_t limit = this->limit();
+  if (!send_ring_.open() || send_ring_.phase() >= limit) return false;
+  begin(limit);
   return true;
+}
+
+template <class PortT>
+std::uint8_t Enlargement<PortT>::limit_at(std::uint64_t now_us) {
+  if (limit_ != most_ && now_us >= refused_until_us_) limit_ = most_;
+  return policy_.may_change(now_us) ? limit_ : std::min(limit_, send_ring_.phase());
+}
+
+template <class PortT>
+void Enlargement<PortT>::look_at_use(std::uint64_t now_us) {
+  if (!policy_.due(now_us)) return;
+  const std::uint8_t present = send_ring_.phase();
+  const std::uint8_t phase = policy_.next(present, send_ring_.take_used_phase(), now_us);
+  if (phase == present) return;
+  sender_.need(phase, "so large a ring is not needed");
+  ask();
 }
 
 // The request is the last slot of its ring: nothing is staged after it before the exchange.
@@ -102,26 +126,45 @@ void Enlargement<PortT>::exchange_send_ring(std::uint64_t now_us) {
   send_ring_.aim_at(ack.ring_address, ack.ring_key, slot_stride(ack.slot_bytes));
   send_ring_.start(ack.base, ack.slots, *phase, ack.epoch);
   link_.trace("send ring: phase ", *phase, ", ", ack.slots, " slots of ", ack.slot_bytes, " bytes, epoch ", ack.epoch);
-  DirectionCounters& counters = send_ring_.counters();
-  if (*phase > present) ++counters.enlargements;
-  if (*phase < sender_.request().phase) {
-    // What one side has no memory for goes in smaller fragments.
-    limit_ = *phase;
-    ++counters.refused;
-  }
   sender_.swapped();
   send_ring_.resume();
+  note_exchange(present, *phase, now_us);
 }
 
-// Memory for as many slots as the peer's ring has, of the largest phase that can be had: slots that are smaller than
-// the peer's end where the peer's end (docs/wire-protocol.md, section 4.1). Returns its phase; nothing when not even
-// the smallest can be had now.
+// The receiver looks for repeat words until a slot of the new ring comes. After an enlargement the message that did not
+// fit is that slot; a direction that goes back has nothing to send, so it gets an empty one.
+template <class PortT>
+void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us) {
+  const std::uint8_t wanted = static_cast<std::uint8_t>(sender_.request().phase);
+  const std::uint8_t peer_former = std::exchange(peer_phase_, sender_.ack().phase);
+  const bool shrinks = wanted < peer_former;
+  DirectionCounters& counters = send_ring_.counters();
+  counters.enlargements += phase > former && wanted > peer_former;
+  counters.shrinks += peer_phase_ < peer_former;
+  counters.refused += phase != wanted;
+  if (phase < wanted) {
+    // What one side has no memory for goes in smaller fragments.
+    limit_ = phase;
+    refused_until_us_ = now_us + kRefusedPauseUs * std::min(1u << std::min(refusals_++, 31u), kRefusedFactorMax);
+  } else if (phase > former) {
+    refusals_ = 0;
+  }
+  policy_.changed(former, phase, asked_us_, now_us);
+  if (!shrinks) return;
+  send_ring_.stage_control(SlotKind::kHello, {});
+  send_ring_.flush();
+}
+
+// As many slots as the peer's ring has, of the largest phase that can be had: slots that are smaller than the peer's
+// end where the peer's end (docs/wire-protocol.md, section 4.1). Where there is no other memory the slots come from
+// what the ring has. Returns the phase; nothing when not even the smallest can be had now.
 template <class PortT>
 std::optional<std::uint8_t> Enlargement<PortT>::provision_send_ring(const EnlargeAck& ack) {
   for (int phase = ack.phase; phase >= 0; --phase) {
     Phase geometry = link_.core().settings.phases.at(static_cast<std::uint8_t>(phase));
     geometry.slots = ack.slots;
-    if (send_ring_.provision(geometry)) return static_cast<std::uint8_t>(phase);
+    const bool same = phase == send_ring_.phase() && send_ring_.divide(geometry);
+    if (same || send_ring_.provision(geometry) || send_ring_.divide(geometry)) return static_cast<std::uint8_t>(phase);
   }
   return std::nullopt;
 }
@@ -130,25 +173,24 @@ std::optional<std::uint8_t> Enlargement<PortT>::provision_send_ring(const Enlarg
 
 template <class PortT>
 void Enlargement<PortT>::on_request(EnlargeRequest request) {
-  if (!receiver_.on_request(request, receive_ring_.phase(), link_.core().settings.phases)) {
-    link_.fail(Status::kProtocolError, "the peer asked for an enlargement that is not possible");
+  if (!receiver_.on_request(request, link_.core().settings.phases)) {
+    link_.fail(Status::kProtocolError, "the peer asked for a ring that is not possible");
     return;
   }
-  const std::optional<AckStatus> status = provision_receive_ring(static_cast<std::uint8_t>(request.phase));
-  if (status)
-    acknowledge(*status);
-  else
-    link_.fail(Status::kMemoryError, link_.no_memory("a receive ring"));
+  acknowledge(provision_receive_ring(static_cast<std::uint8_t>(request.phase)));
 }
 
-// A ring of the phase that is wanted, else one of the present phase; nothing when neither can be had.
+// A ring of the phase that is wanted. When it is the present one, or cannot be had, that is used again, empty.
 template <class PortT>
-std::optional<AckStatus> Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
-  const PhaseTable& phases = link_.core().settings.phases;
+AckStatus Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
   const std::uint8_t present = receive_ring_.phase();
-  const bool provisioned = receive_ring_.provision(phases.at(wanted));
-  if (!provisioned && !receive_ring_.provision(phases.at(present))) return std::nullopt;
-  ++(provisioned ? receive_ring_.counters().enlargements : receive_ring_.counters().refused);
+  const bool same = wanted == present;
+  const bool provisioned = same || receive_ring_.provision(link_.core().settings.phases.at(wanted));
+  if (same || !provisioned) receive_ring_.clear();
+  DirectionCounters& counters = receive_ring_.counters();
+  counters.refused += !provisioned;
+  counters.enlargements += provisioned && wanted > present;
+  counters.shrinks += provisioned && wanted < present;
   receive_ring_.next_epoch();
   receive_ring_.start(receive_ring_.consumer().consumed(), provisioned ? wanted : present);
   return provisioned ? AckStatus::kProvisioned : AckStatus::kRefused;

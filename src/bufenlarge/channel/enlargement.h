@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Enlargement of both directions of one channel: the two machines of protocol/enlarge_sender.h and
-// protocol/enlarge_receiver.h get their clocks, their words and their memory.
+// Enlargement of both directions of one channel, and their way back to smaller rings: the two machines of
+// protocol/enlarge_sender.h and protocol/enlarge_receiver.h get their clocks, their words and their memory, and
+// protocol/shrink_policy.h says when a direction goes back.
 //
 // Who may call it: Channel, which begins the enlargement of a message that does not fit and serves what waits;
 // RendezvousResponder, which grows before it responds through the ring.
@@ -14,6 +15,7 @@
 #include "channel/send_ring.h"
 #include "protocol/enlarge_receiver.h"
 #include "protocol/enlarge_sender.h"
+#include "protocol/shrink_policy.h"
 
 namespace bufenlarge {
 
@@ -25,12 +27,22 @@ class Enlargement {
   Enlargement(PeerLink<Port>& link, SendRing<Port>& send_ring, ReceiveRing<Port>& receive_ring);
 
   // ---- sending direction
-  // Asks the peer for a ring of this phase; nothing else is staged until it is in use.
-  void begin(std::uint8_t phase);
+  // Asks the peer for a ring of this phase, which an element needs; nothing else is staged until it is in use.
+  void begin(std::uint8_t phase) {
+    sender_.need(phase);
+    ask();
+  }
   // Begins to grow as far as the direction may. False when it need not or cannot.
   [[nodiscard]] bool grow_to_limit();
-  // The highest phase the sending direction may ask for.
-  [[nodiscard]] std::uint8_t limit() const { return limit_; }
+  // The highest phase the sending direction may ask for now: the present one when enlargement is off, for a time after
+  // a refusal, and, where directions also shrink, right after a change.
+  [[nodiscard]] std::uint8_t limit() {
+    if (limit_ == most_ && !policy_.on()) [[likely]]
+      return limit_;
+    return limit_at(link_.port().now_us());
+  }
+  // To be called now and then, with nothing under way: asks for a smaller ring when a large one is not needed.
+  void look_at_use(std::uint64_t now_us);
 
   // ---- receiving direction
   // The request was the last slot of its ring. Exchanges the ring, or fails the channel.
@@ -50,12 +62,19 @@ class Enlargement {
 
   [[nodiscard]] const EnlargeSender& sender() const { return sender_; }
 
+  // A refused direction asks again after this time, which doubles with each refusal up to so many times as much.
+  static constexpr std::uint64_t kRefusedPauseUs = 1'000'000;
+  static constexpr std::uint32_t kRefusedFactorMax = 64;
+
  private:
+  [[nodiscard]] std::uint8_t limit_at(std::uint64_t now_us);
+  void ask();
   void serve_request();
   void serve_acknowledgement(std::uint64_t now_us);
   void exchange_send_ring(std::uint64_t now_us);
+  void note_exchange(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
   [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
-  [[nodiscard]] std::optional<AckStatus> provision_receive_ring(std::uint8_t wanted);
+  [[nodiscard]] AckStatus provision_receive_ring(std::uint8_t wanted);
   void acknowledge(AckStatus status);
   void post_acknowledgement();
   void serve_repeat_word();
@@ -65,9 +84,15 @@ class Enlargement {
   ReceiveRing<Port>& receive_ring_;
   EnlargeSender sender_;
   EnlargeReceiver receiver_;
+  ShrinkPolicy policy_;
+  std::uint64_t asked_us_ = 0;              // when the change that is under way began
   std::uint64_t provision_retry_us_ = 0;    // when memory for a send ring is asked for again
   std::uint64_t provision_give_up_us_ = 0;  // from when on the channel fails without
+  std::uint64_t refused_until_us_ = 0;      // with a limit_ below most_: when more may be asked for again
+  std::uint32_t refusals_ = 0;              // since a larger ring was had
+  const std::uint8_t most_;
   std::uint8_t limit_;
+  std::uint8_t peer_phase_ = 0;  // of the peer's receive ring
   bool ack_due_ = false;
   bool repeat_due_ = false;
 };

@@ -124,11 +124,11 @@ void PeerLink<PortT>::lose(std::string_view why) {
 
 template <class PortT>
 bool PeerLink<PortT>::provision(RingMemory<Region>& ring, const Phase& geometry) {
-  drop(ring);
   Region region = port_.allocate(geometry.ring_bytes());
   if (region.bytes() == 0) return false;
+  ring_bytes_.add(region.bytes());
+  drop(ring);
   ring = RingMemory<Region>(std::move(region), geometry);
-  ring_bytes_.add(ring.registered_bytes());
   return true;
 }
 

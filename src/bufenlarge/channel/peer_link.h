@@ -121,8 +121,8 @@ class PeerLink final : private StateLog {
   void want_service() { core_.pending.add(channel_, pending_listed_); }
 
   // ---- memory of the rings
-  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be
-  // registered.
+  // Memory for a ring of this geometry in place of what there was. For a moment there are both. False, with the ring as
+  // it was, when no memory could be registered.
   [[nodiscard]] bool provision(RingMemory<Region>& ring, const Phase& geometry);
   void drop(RingMemory<Region>& ring);
   [[nodiscard]] const RingBytes& ring_bytes() const { return ring_bytes_; }

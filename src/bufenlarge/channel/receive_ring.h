@@ -25,7 +25,7 @@ class ReceiveRing {
   explicit ReceiveRing(PeerLink<Port>& link) : link_(link) {}
 
   // ---- life
-  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be
+  // Memory for a ring of this geometry in place of what there was. False, with the ring as it was, when none could be
   // registered.
   [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
   void drop() { link_.drop(ring_); }

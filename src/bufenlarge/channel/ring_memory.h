@@ -24,6 +24,14 @@ class RingMemory {
   [[nodiscard]] const Region& region() const { return region_; }
   [[nodiscard]] std::size_t registered_bytes() const { return region_.bytes(); }
 
+  // Makes slots of this phase from the memory there is. False, with nothing done, when that is too small.
+  [[nodiscard]] bool divide(const Phase& phase) {
+    if (phase.ring_bytes() > region_.bytes()) return false;
+    stride_ = phase.stride();
+    capacity_ = phase.capacity();
+    return true;
+  }
+
  private:
   Region region_;
   std::uint32_t stride_ = 0;

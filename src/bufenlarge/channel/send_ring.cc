@@ -23,9 +23,16 @@ template <class PortT>
 void SendRing<PortT>::start(std::uint64_t base, std::uint32_t slots, std::uint8_t phase, std::uint16_t epoch) {
   producer_.start(base, slots);
   in_flight_.clear();
-  phase_ = phase;
-  threshold_bytes_ = geometry().threshold_bytes;
+  set_phase(phase);
   epoch_ = epoch;
+}
+
+// What fits the largest phase that is known to be needed tells nothing new, so it may take the path of one slot.
+template <class PortT>
+void SendRing<PortT>::set_phase(std::uint8_t phase) {
+  phase_ = phase;
+  threshold_bytes_ = phases().at(phase_).threshold_bytes;
+  single_slot_bytes_ = watches_use_ ? phases().at(std::min(used_phase_, phase_)).threshold_bytes : threshold_bytes_;
 }
 
 template <class PortT>
@@ -45,7 +52,8 @@ void SendRing<PortT>::set_peer_wants(bool checks, bool notifications) {
 template <class PortT>
 void SendRing<PortT>::end() {
   drop();
-  start(0, link_.core().settings.phases.at(0).slots, 0, 0);
+  used_phase_ = 0;
+  start(0, phases().at(0).slots, 0, 0);
   notify_before_ = 0;
   hint_due_ = false;
 }
@@ -56,7 +64,7 @@ template <class PortT>
 inline bool SendRing<PortT>::send_single_slot(std::span<const iovec> vector, std::size_t& sent) {
   std::size_t bytes = 0;
   for (const iovec& element : vector) bytes += element.iov_len;
-  if (bytes == 0 || bytes > threshold_bytes_ || message_open_ || !producer_.all_posted() || in_flight_.full() ||
+  if (bytes == 0 || bytes > single_slot_bytes_ || message_open_ || !producer_.all_posted() || in_flight_.full() ||
       room() == 0)
     return false;
   sent = bytes;
@@ -113,6 +121,30 @@ void SendRing<PortT>::stage(std::span<const iovec> elements, bool ends, std::siz
     unposted += stride;
     if (unposted >= kRunBytesMax) flush(), unposted = 0;
   }
+}
+
+// ---- use
+
+template <class PortT>
+void SendRing<PortT>::note_use(std::uint8_t phase) {
+  if (!watches_use_ || phase <= used_phase_) return;
+  used_phase_ = phase;
+  set_phase(phase_);
+}
+
+template <class PortT>
+void SendRing<PortT>::note_use(std::span<const iovec> elements) {
+  if (!watches_use_) return;
+  std::size_t largest = 0;
+  for (const iovec& element : elements) largest = std::max(largest, element.iov_len);
+  note_use(phases().phase_for(largest, 0));
+}
+
+template <class PortT>
+std::uint8_t SendRing<PortT>::take_used_phase() {
+  const std::uint8_t used = std::exchange(used_phase_, std::uint8_t{0});
+  set_phase(phase_);
+  return used;
 }
 
 template <class PortT>

@@ -30,12 +30,16 @@ class SendRing {
 
   // `consumer`: of the channel's receive ring; each slot carries its grant.
   SendRing(PeerLink<Port>& link, RingConsumer& consumer)
-      : link_(link), consumer_(consumer), threshold_bytes_(link.core().settings.phases.at(0).threshold_bytes) {}
+      : link_(link), consumer_(consumer), watches_use_(link.core().settings.shrink_after_us != 0) {
+    set_phase(0);
+  }
 
   // ---- life
-  // Memory for a ring of this geometry in place of what there was. False, with no ring, when it could not be
+  // Memory for a ring of this geometry in place of what there was. False, with the ring as it was, when none could be
   // registered.
   [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
+  // The same, from the memory there is. False, with nothing done, when that is too small.
+  [[nodiscard]] bool divide(const Phase& geometry) { return ring_.divide(geometry); }
   void drop() { link_.drop(ring_); }
   // The connection has ended: nothing of it is left, not the phase either.
   void end();
@@ -63,6 +67,14 @@ class SendRing {
   // The next slots of this message are notified; returns what was so before, for restore().
   [[nodiscard]] std::uint64_t notify_all();
   void restore_notify(std::uint64_t before, bool sent);
+
+  // ---- use, where rings shrink
+  // Notes that this phase was needed.
+  void note_use(std::uint8_t phase);
+  // The same for what is sent now: the phase of its largest element.
+  void note_use(std::span<const iovec> elements);
+  // The largest phase that was needed since the last call.
+  [[nodiscard]] std::uint8_t take_used_phase();
 
   // Nothing waits to go, and no message or growth is under way.
   [[nodiscard]] bool drained() const { return all_posted() && !hint_due_ && !message_open_ && !paused_; }
@@ -109,7 +121,8 @@ class SendRing {
     bool wants_notifications = false;
   };
 
-  [[nodiscard]] const Phase& geometry() const { return link_.core().settings.phases.at(phase_); }
+  [[nodiscard]] const PhaseTable& phases() const { return link_.core().settings.phases; }
+  void set_phase(std::uint8_t phase);
   [[nodiscard]] std::uint32_t room_by_grant();
   [[nodiscard]] bool post_run();
   [[nodiscard]] bool write_run(std::uint32_t first, std::uint32_t begin, std::uint32_t count);
@@ -127,10 +140,13 @@ class SendRing {
   InFlight in_flight_;
   Target target_;
   DirectionCounters counters_;
-  std::uint32_t threshold_bytes_;    // the largest element that fits, of geometry()
+  std::uint32_t threshold_bytes_ = 0;    // the largest element that fits, of geometry()
+  std::uint32_t single_slot_bytes_ = 0;  // the largest message of one slot whose need of a phase is noted
   std::uint64_t notify_before_ = 0;  // slots of smaller positions are notified, where the peer wants that
   std::uint16_t epoch_ = 0;
   std::uint8_t phase_ = 0;
+  std::uint8_t used_phase_ = 0;  // the largest that was needed in this period, where that is watched
+  const bool watches_use_;
   bool message_open_ = false;  // its first slot is staged, its last is not
   bool paused_ = false;
   bool hint_due_ = false;

@@ -27,6 +27,7 @@ struct DirectionCounters {
   std::uint64_t messages = 0;
   std::uint64_t messages_fragmented = 0;
   std::uint32_t enlargements = 0;
+  std::uint32_t shrinks = 0;
   std::uint32_t refused = 0;
 
   // One slot's payload.

@@ -26,9 +26,8 @@ void EnlargeReceiver::set_state(State next, const char* why) {
   state_ = next;
 }
 
-bool EnlargeReceiver::on_request(EnlargeRequest request, std::uint8_t present, const PhaseTable& table) {
-  const bool allowed =
-      request.number == request_.number + 1 && request.phase > present && request.phase < table.count;
+bool EnlargeReceiver::on_request(EnlargeRequest request, const PhaseTable& table) {
+  const bool allowed = request.number == request_.number + 1 && request.phase < table.count;
   if (!allowed || state_ == State::kSwapping) return false;
   request_ = request;
   set_state(State::kSwapping, "a request of the peer");

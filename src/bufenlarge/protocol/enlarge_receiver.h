@@ -3,9 +3,9 @@
 //
 // from         event                          to           what the caller then does
 // -----------  -----------------------------  -----------  -------------------------------------------
-// Steady       on_request: next number,       Swapping     unregisters and frees the small ring,
-//              larger phase                                provisions the large one, then swapped()
-// Acked        on_request: as above           Swapping     (the sender grows once more)
+// Steady       on_request: next number,       Swapping     provisions a ring of that phase and frees the present
+//              any phase                                   one, or keeps the present one; then swapped()
+// Acked        on_request: as above           Swapping     (the sender changes once more)
 // Swapping     swapped(ack)                   Acked        writes the acknowledgement
 // Acked        on_repeat: same number         Acked        writes the same acknowledgement again
 // Acked        confirmed()                    Steady       stops looking for repeat words
@@ -13,7 +13,7 @@
 //                                                          ring, or was confirmed long ago
 //
 // The request is the last slot of its ring: a receiver that reads it has consumed every earlier slot and
-// may free the ring at once.
+// may free the ring, or use it again.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ class EnlargeReceiver {
   enum class State : std::uint8_t { BUFENLARGE_ENLARGE_RECEIVER_STATES(BUFENLARGE_STATE_ENUMERATOR) };
 #undef BUFENLARGE_STATE_ENUMERATOR
 
-  // Called when a request has arrived; `present` is the phase of the ring in use. Returns false if the peer
-  // broke the protocol: the number is not the next one, the phase is unknown or not larger than `present`.
-  [[nodiscard]] bool on_request(EnlargeRequest request, std::uint8_t present, const PhaseTable& table);
+  // Called when a request has arrived, for any phase: a sender that had no memory for the present one asks for it
+  // again. Returns false if the peer broke the protocol: the number is not the next one, or the phase is unknown.
+  [[nodiscard]] bool on_request(EnlargeRequest request, const PhaseTable& table);
   // Called when the new ring is ready; `ack` describes it.
   void swapped(const EnlargeAck& ack);
   // Called when a repeat word has arrived. Returns true if the caller has to write ack() once more.

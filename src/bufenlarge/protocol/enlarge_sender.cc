@@ -35,8 +35,8 @@ void EnlargeSender::set_state(State next, const char* why) {
 
 void EnlargeSender::expect_by(std::uint64_t now_us) { deadline_us_ = now_us + timeout_us_ * pause_factor_; }
 
-void EnlargeSender::need(std::uint8_t phase) {
-  set_state(State::kRequestDue, "an element does not fit");
+void EnlargeSender::need(std::uint8_t phase, const char* why) {
+  set_state(State::kRequestDue, why);
   ++number_;
   wanted_ = phase;
   pause_factor_ = 1;

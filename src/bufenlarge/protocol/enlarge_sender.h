@@ -9,8 +9,8 @@
 // Requested     poll: head flag seen                    HeadSeen      waits for the tail flag
 // Requested     poll: time limit passed (late)          Requested     repeats the request
 // HeadSeen      poll: time limit passed (torn, corrupt) Requested     repeats the request
-// Requested,    poll: whole acknowledgement             Swapping      unregisters and frees the small
-// HeadSeen                                                            ring, provisions the large one
+// Requested,    poll: whole acknowledgement             Swapping      provisions the new ring, frees the
+// HeadSeen                                                            present one
 // Swapping      swapped()                               Steady        the upper layer's retry goes on
 //
 // The class does no I/O and reads no clock: the caller passes a copy of the acknowledgement and the time.
@@ -45,8 +45,8 @@ class EnlargeSender {
   // the pause doubles with each repetition, up to kPauseFactorMax times as much.
   explicit EnlargeSender(std::uint64_t ack_timeout_us) : timeout_us_(ack_timeout_us) {}
 
-  // Called when an element does not fit the present phase and needs `phase`.
-  void need(std::uint8_t phase);
+  // Called when an element does not fit the present phase and needs `phase`, or when the direction goes back to it.
+  void need(std::uint8_t phase, const char* why = "an element does not fit");
   // Called when the request is staged in the slot before position `base`, where the new ring has to begin.
   void requested(std::uint64_t base, std::uint64_t now_us);
   // Called again and again while waiting(). `seen` is a copy of the acknowledgement variable.

@@ -40,6 +40,7 @@ static void write_direction(FILE * file, const char *name,
     write_number(file, "slot_bytes", direction->slot_bytes);
     write_number(file, "slots", direction->slots);
     write_number(file, "enlargements", direction->enlargements);
+    write_number(file, "shrinks", direction->shrinks);
     write_number(file, "requests_repeated", direction->requests_repeated);
     write_number(file, "acks_rejected", direction->acks_rejected);
     write_number(file, "refused", direction->refused);

@@ -10,12 +10,12 @@ namespace {
 using State = EnlargeSender::State;
 using Log = std::vector<std::string>;
 
-TEST_CASE("with the acknowledgement the small send ring is freed, the large one registered, and then data goes",
+TEST_CASE("with the acknowledgement the large send ring is registered, the small one freed, and then data goes",
           "[channel][E9]") {
   EnlargeFixture asked;
   const EnlargeAck ack = asked.acknowledge();
-  // Expect: the old one is gone before the new one is there
-  CHECK(asked.fixture.port.news() == Log{"free 8192", "allocate 131072"});
+  // Expect: the old one goes when the new one is there
+  CHECK(asked.fixture.port.news() == Log{"allocate 131072", "free 8192"});
   CHECK(asked.fixture.channel().send_ring().phase() == 1);
   CHECK(asked.fixture.channel().ring_bytes().now == 8192 + 131072);
   CHECK(asked.fixture.channel().send_ring().counters().enlargements == 1);
@@ -65,7 +65,7 @@ TEST_CASE("the send ring is not freed while a write reads it", "[channel][E9]") 
   fixture.port.completes = true;
   fixture.rounds(2);
   // Expect
-  CHECK(fixture.port.news() == Log{"free 8192", "allocate 131072"});
+  CHECK(fixture.port.news() == Log{"allocate 131072", "free 8192"});
 }
 
 TEST_CASE("an acknowledgement in two halves is taken when it is whole", "[channel][E8]") {
@@ -160,7 +160,7 @@ TEST_CASE("three phases are gone through one after the other", "[channel][E11]")
   EnlargeFixture asked(200, three_phases());
   CHECK(asked.request.phase == 1);
   asked.acknowledge();
-  CHECK(asked.fixture.port.news() == Log{"free 512", "allocate 2048"});
+  CHECK(asked.fixture.port.news() == Log{"allocate 2048", "free 512"});
   CHECK(asked.fixture.channel().send_ring().phase() == 1);
   REQUIRE(asked.fixture.send({200}) == Sent{Status::kOk, 200});
   REQUIRE(asked.peer.next());
@@ -169,7 +169,7 @@ TEST_CASE("three phases are gone through one after the other", "[channel][E11]")
   CHECK(asked.request.phase == 2);
   asked.fixture.rounds();
   asked.acknowledge();
-  CHECK(asked.fixture.port.news() == Log{"free 2048", "allocate 8192"});
+  CHECK(asked.fixture.port.news() == Log{"allocate 8192", "free 2048"});
   CHECK(asked.fixture.channel().send_ring().phase() == 2);
   CHECK(asked.fixture.channel().send_ring().counters().enlargements == 2);
   // Expect: there is no fourth, so the largest goes in fragments
@@ -180,7 +180,7 @@ TEST_CASE("a phase in between is left out when the element needs a larger one", 
   EnlargeFixture asked(2000, three_phases());
   CHECK(asked.request.phase == 2);
   asked.acknowledge();
-  CHECK(asked.fixture.port.news() == Log{"free 512", "allocate 8192"});
+  CHECK(asked.fixture.port.news() == Log{"allocate 8192", "free 512"});
 }
 
 }  // namespace

@@ -166,11 +166,10 @@ TEST_CASE("a slot that breaks the wire's rules fails its channel and delivers no
       {"a fragment without a beginning", [](FakePeer& p) { p.send(pattern(8), kMarkLast); }, "fragments"},
       {"a beginning in the middle",
        [](FakePeer& p) { p.send(pattern(8), kMarkFirst); p.send(pattern(9), kMarkFirst); }, "fragments"},
-      {"a request for a phase there is not", [](FakePeer& p) { p.ask({1, 7}); }, "enlargement"},
-      {"a request for the present phase", [](FakePeer& p) { p.ask({1, 0}); }, "enlargement"},
-      {"a request with a wrong number", [](FakePeer& p) { p.ask({2, 1}); }, "enlargement"},
+      {"a request for a phase there is not", [](FakePeer& p) { p.ask({1, 7}); }, "ring"},
+      {"a request with a wrong number", [](FakePeer& p) { p.ask({2, 1}); }, "ring"},
       {"a request without its content",
-       [](FakePeer& p) { p.write_slot(SlotKind::kEnlargeRequest, {}, 0); }, "enlargement"},
+       [](FakePeer& p) { p.write_slot(SlotKind::kEnlargeRequest, {}, 0); }, "ring"},
   };
   for (const Broken& one : cases) {
     INFO(one.name);

@@ -303,12 +303,16 @@ TEST_CASE("a fence under which nothing was staged leaves the slots before it rea
   CHECK(take_uses(fixture) == Uses{WriteUse::kSlots});
 }
 
-TEST_CASE("a ring for which there is no memory is no ring", "[sendring][memory]") {
+TEST_CASE("a ring for which there is no memory stays as it is, or is divided anew", "[sendring][memory]") {
   RingsFixture fixture;
   fixture.refuse_memory();
   CHECK_FALSE(fixture.send_ring.provision(two_phases().at(1)));
-  CHECK_FALSE(fixture.send_ring.has_ring());
-  CHECK(fixture.link.ring_bytes().now == two_phases().at(0).ring_bytes());  // the receive ring's
+  CHECK(fixture.link.ring_bytes().now == 2 * two_phases().at(0).ring_bytes());
+  CHECK_FALSE(fixture.send_ring.divide(two_phases().at(1)));
+  CHECK(fixture.send_ring.capacity() == two_phases().at(0).capacity());
+  CHECK(fixture.send_ring.divide(phases({{128, 4}}).at(0)));
+  CHECK(fixture.send_ring.capacity() == phases({{128, 4}}).at(0).capacity());
+  CHECK(fixture.link.ring_bytes().now == 2 * two_phases().at(0).ring_bytes());
   fixture.send_ring.drop();
 }
 
