@@ -5,13 +5,12 @@
 
 #include <cstdio>
 #include <exception>
-#include <string>
 #include <string_view>
 
 #include "../netmod/bufenlarge/bufenlarge_knob_table.h"
 #include "fabric/fabric_port.h"
+#include "info_memory.h"
 #include "knobs.h"
-#include "protocol/wire.h"
 #include "version.h"
 
 namespace {
@@ -34,13 +33,19 @@ void for_each_knob(Print print) {
 }
 
 constexpr const char* kUsage =
-    "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --mpich-cvars | --memory RANKS |\n"
-    "                        --version | --help]\n"
+    "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --mpich-cvars |\n"
+    "                        --memory RANKS [OPTION...] | --version | --help]\n"
     "  --devices         print provider, device, address and protocol that a job would use here (default)\n"
     "  --knobs           print every knob with its default and what is allowed\n"
     "  --knobs-markdown  print docs/knobs.md\n"
     "  --mpich-cvars     print the C header that declares the knobs as MPI_T variables of MPICH\n"
-    "  --memory RANKS    print the ring memory of one process when all RANKS - 1 peers are connected\n"
+    "  --memory RANKS    print what a job takes, of a process and of a node, beside other transports; with\n"
+    "      --per-node P        ranks on each node (default 1)\n"
+    "      --pattern PATTERN   alltoall (default), neighbours:N, hub\n"
+    "      --message BYTES     the largest message (default 0)\n"
+    "      --fabric FABRIC     roce (default), iwarp, rxe, siw, tcp\n"
+    "      --json              the same as JSON\n"
+    "    The knobs in the environment count.\n"
     "  --version         print the version\n";
 
 int print_knobs() {
@@ -103,37 +108,13 @@ int print_devices() {
   return 0;
 }
 
-int print_memory(std::string_view text) {
-  unsigned long long ranks = 0;
-  try {
-    ranks = std::stoull(std::string(text));
-  } catch (const std::exception&) {
-  }
-  if (ranks < 1 || ranks > 100'000'000) {
-    std::fprintf(stderr, "bufenlarge_info: --memory '%s': allowed is a number of ranks, 1 to 100000000\n",
-                 std::string(text).c_str());
-    return 2;
-  }
-  Knobs knobs;
-  (void)knobs.resolve();
-  const bufenlarge::PhaseTable& phases = knobs.settings().phases;
-  for (std::uint8_t phase = 0; phase < phases.count; ++phase) {
-    const unsigned long long ring = phases.at(phase).ring_bytes();
-    std::printf("phase %u: %u slots of %u bytes, %llu bytes per peer, %llu bytes for %llu peers\n", phase,
-                phases.at(phase).slots, phases.at(phase).slot_bytes, 2 * ring, 2 * ring * (ranks - 1),
-                ranks - 1);
-  }
-  std::printf("control blocks: %zu bytes per peer\n", sizeof(bufenlarge::ControlBlock));
-  return 0;
-}
-
 int run(int count, char** arguments) {
   const std::string_view what = count > 1 ? arguments[1] : "--devices";
   if (what == "--devices") return print_devices();
   if (what == "--knobs") return print_knobs();
   if (what == "--knobs-markdown") return print_markdown();
   if (what == "--mpich-cvars") return print_mpich_cvars();
-  if (what == "--memory" && count > 2) return print_memory(arguments[2]);
+  if (what == "--memory" && count > 2) return bufenlarge::print_memory({arguments + 2, arguments + count});
   if (what == "--version") return std::printf("bufenlarge %s\n", bufenlarge::kVersionText) < 0;
   std::fputs(kUsage, what == "--help" ? stdout : stderr);
   return what == "--help" ? 0 : 2;

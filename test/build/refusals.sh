@@ -44,4 +44,13 @@ refused "configure names the sanitizers" "takes address, undefined" bash -c 'con
 refused "make mpich asks for MPICH's source" "needs configure's --with-mpich-source" \
     make -C "$build" mpich MPICH_SOURCE= "prefix=$work/unused" MPICH_WORK="$work/unused"
 refused "quickstart names the fabrics" "allowed is auto, tcp, rxe or siw" ./quickstart --fabric token-ring
+info() { "$build/bufenlarge_info" --memory "$@"; }
+export -f info
+export build
+refused "the model names the most ranks" "--memory '0': allowed is a number of ranks, 1 to 100000000" bash -c 'info 0'
+refused "the model names its patterns" "allowed is alltoall, neighbours:N or hub" bash -c 'info 4 --pattern ring'
+refused "the model names its fabrics" "allowed is roce, iwarp, rxe, siw or tcp" bash -c 'info 4 --fabric ib'
+refused "the model names its options" "there are --per-node, --pattern" bash -c 'info 4 --nodes 2'
+refused "the model reads the knobs" "MPIR_CVAR_BUFENLARGE_SLOTS='0' is not allowed" \
+    env MPIR_CVAR_BUFENLARGE_SLOTS=0 bash -c 'info 4'
 refused "check names the suites" "no suite 'nonsense'; there are: unit" ./check nonsense

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "memory_model.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "channel/port.h"
+#include "fabric/memory_region.h"
+#include "fabric/provider.h"
+#include "protocol/wire.h"
+
+namespace bufenlarge {
+
+namespace {
+
+// A process of MPICH and this library after MPI_Init (bench/job-memory, 2 to 256 ranks). Taken for the others, too.
+constexpr std::uint64_t kMpichBytes = 2'596 * 1024;
+
+// On tcp so many connections share a completion queue, which takes so many descriptors; one is there at the beginning.
+constexpr std::uint64_t kGroupEndpoints = 16;
+constexpr std::uint64_t kGroupDescriptors = 6;
+
+constexpr std::uint64_t kBlocksPerPage = 4096 / sizeof(ControlBlock);
+
+// ofi_rxm: 128 receives of 16,384 bytes and a header for each connection, or 4,096 for all of them
+// (FI_OFI_RXM_USE_SRX=1); a completion queue of 256 entries for each of 1,024 peers; a queue pair of 128 entries in
+// each direction, with 256 bytes inline.
+constexpr std::uint64_t kRxmReceiveBytes = 16'680;
+constexpr std::uint64_t kRxmQueueBytes = 256 * 1024 * 64;
+constexpr std::uint64_t kRxmQueuePairBytes = 72 * 1024;
+// UCX rc: 4,095 shared receives of some 8.3 KB; its queue pair is assumed.
+constexpr std::uint64_t kUcxReceivesBytes = 34'078'720;
+constexpr std::uint64_t kUcxQueuePairBytes = 16 * 1024;
+
+using UseOf = std::function<MemoryTaken(std::uint64_t peers)>;
+
+void add(MemoryTaken& to, const MemoryTaken& use, std::uint64_t times) {
+  to.pinned += use.pinned * times;
+  to.other += use.other * times;
+  to.queue_pairs += use.queue_pairs * times;
+  to.descriptors += use.descriptors * times;
+  to.registrations += use.registrations * times;
+}
+
+MemoryRow row(const MemoryJob& job, std::string transport, std::string when, bool connected, const UseOf& use_of) {
+  MemoryRow made{std::move(transport), std::move(when), use_of(connected ? job.peers_most() : 0), {}};
+  made.node = made.process;
+  add(made.node, use_of(connected ? job.peers_of_others() : 0), job.on_node() - 1);
+  return made;
+}
+
+// What does not fit a slot of the first phase makes both directions grow, unless it goes without a copy.
+std::uint8_t grown_phase(const MemoryJob& job, const PhaseTable& phases) {
+  return job.message_bytes >= job.rendezvous_bytes ? std::uint8_t{0} : phases.phase_for(job.message_bytes, 0);
+}
+
+MemoryTaken own_use(const MemoryJob& job, const Phase& phase, std::uint64_t heap_bytes, std::uint64_t peers) {
+  const bool verbs = job.driver != Driver::kTcp;
+  const std::uint64_t receives = job.notified ? kReadsPerLinkMax + phase.slots : 0;
+  const QueueMemory queues = queue_memory(job.driver, kSendQueueEntries, kInlineBytes, receives);
+  const std::uint64_t pages = (peers + kBlocksPerPage - 1) / kBlocksPerPage;
+  MemoryTaken use;
+  use.pinned = peers * (2 * MemoryRegion::whole_pages(phase.ring_bytes())) + pages * 4096;
+  if (verbs) use.pinned += peers * (queues.send_queue + queues.receive_queue + queues.completion_queue);
+  use.other = kMpichBytes + peers * (heap_bytes + queues.driver);
+  use.queue_pairs = verbs ? peers : 0;
+  use.registrations = 2 * peers + pages;
+  const std::uint64_t groups = peers <= kGroupEndpoints ? 0 : (peers - 1) / kGroupEndpoints;
+  use.descriptors = verbs ? 0 : peers + kGroupDescriptors * groups;
+  return use;
+}
+
+void add_own_rows(std::vector<MemoryRow>& rows, const MemoryJob& job, const PhaseTable& phases,
+                  std::uint64_t heap_bytes) {
+  const auto in_phase = [&](std::uint8_t phase) {
+    return [&job, &phases, heap_bytes, phase](std::uint64_t peers) {
+      return own_use(job, phases.at(phase), heap_bytes, peers);
+    };
+  };
+  const std::string name = "bufenlarge";
+  rows.push_back(row(job, name, "started", false, in_phase(0)));
+  rows.push_back(row(job, name, "all peers touched", true, in_phase(0)));
+  rows.push_back(row(job, name, "after the messages", true, in_phase(grown_phase(job, phases))));
+  rows.push_back(row(job, name, "given back (SHRINK_AFTER)", true, in_phase(0)));
+}
+
+// These give nothing back, and the size of messages changes nothing.
+void add_other_rows(std::vector<MemoryRow>& rows, const MemoryJob& job, const std::string& name,
+                    const MemoryTaken& process, const MemoryTaken& peer) {
+  const auto use_of = [&](std::uint64_t peers) {
+    MemoryTaken use = process;
+    add(use, peer, peers);
+    return use;
+  };
+  rows.push_back(row(job, name, "started", false, use_of));
+  rows.push_back(row(job, name, "all peers touched", true, use_of));
+}
+
+}  // namespace
+
+std::uint64_t MemoryJob::peers_most() const {
+  std::uint64_t peers = ranks - on_node();
+  if (pattern == MemoryPattern::kNeighbours) peers = std::min(peers, neighbours);
+  return connections_max == 0 ? peers : std::min(peers, connections_max);
+}
+
+std::uint64_t MemoryJob::peers_of_others() const { return pattern == MemoryPattern::kHub ? 0 : peers_most(); }
+
+std::vector<MemoryRow> model_memory(const MemoryJob& job, const PhaseTable& phases, std::uint64_t heap_bytes) {
+  std::vector<MemoryRow> rows;
+  add_own_rows(rows, job, phases, heap_bytes);
+  MemoryJob unbounded = job;  // only this library bounds connections
+  unbounded.connections_max = 0;
+  add_other_rows(rows, unbounded, "ch4:ofi, verbs;ofi_rxm", {kRxmQueueBytes, kMpichBytes, 0, 0, 1},
+                 {128 * kRxmReceiveBytes + kRxmQueuePairBytes, 0, 1, 0, 1});
+  add_other_rows(rows, unbounded, "the same, FI_OFI_RXM_USE_SRX=1",
+                 {kRxmQueueBytes + 4096 * kRxmReceiveBytes, kMpichBytes, 0, 0, 2}, {kRxmQueuePairBytes, 0, 1, 0, 0});
+  add_other_rows(rows, unbounded, "ch4:ucx, rc", {kUcxReceivesBytes, kMpichBytes, 0, 0, 1},
+                 {kUcxQueuePairBytes, 0, 1, 0, 0});
+  return rows;
+}
+
+}  // namespace bufenlarge
