@@ -244,6 +244,10 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
     auto context = std::make_unique<bufenlarge_context>(*config, knobs);
     const bufenlarge::Knobs::Values& values = knobs.values();
     if (values.log != bufenlarge::LogLevel::kOff && !values.log_file.empty()) why = context->log.open(values.log_file);
+    if (why.empty() && !values.memory_log.empty()) {
+      why = context->memory_log.open(values.memory_log, config->rank);
+      context->context.set_memory_sampler(*context);
+    }
     if (!why.empty()) {
       tell(message, message_bytes, why);
       return BUFENLARGE_ERR_OPTION;

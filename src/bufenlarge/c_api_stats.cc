@@ -50,6 +50,13 @@ std::string bufenlarge_context::describe(std::uint32_t peer) const {
   return text + " at " + bufenlarge::address_text(where);
 }
 
+void bufenlarge_context::sample(std::uint64_t now_us) {
+  if (!memory_log.due(now_us)) return;
+  const auto& core = context.core();
+  memory_log.add(now_us, {port.registrations().bytes, port.user_registrations().bytes, core.links.size(),
+                          core.enlargements, core.shrinks});
+}
+
 extern "C" {
 
 void bufenlarge_context_agreement(const bufenlarge_context_t* context, char* text, size_t text_bytes) {

@@ -12,6 +12,7 @@
 #include "fabric/fabric_port.h"
 #include "knobs.h"
 #include "log.h"
+#include "memory_log.h"
 
 namespace bufenlarge {
 
@@ -69,17 +70,21 @@ struct bufenlarge_options {
   bufenlarge::Knobs knobs;
 };
 
-struct bufenlarge_context {
+struct bufenlarge_context final : bufenlarge::MemorySampler {
   bufenlarge_context(const bufenlarge_context_config_t& config, const bufenlarge::Knobs& knobs);
 
   // A peer in range, in an error's text.
   [[nodiscard]] std::string describe(std::uint32_t peer) const;
+
+  // For the memory log, which is on.
+  void sample(std::uint64_t now_us) override;
 
   // The context cannot go on; the upper layer is told, or the process ends.
   void fail(bufenlarge_status_t status, const char* message) const;
 
   bufenlarge_context_config_t upper;
   bufenlarge::Log log;
+  bufenlarge::MemoryLog memory_log;
   bufenlarge::FabricPort port;
   bufenlarge::Context<bufenlarge::FabricPort> context;  // closed before the port
   const std::optional<std::uint64_t> window_memory;     // as set

@@ -9,6 +9,7 @@
 
 #include "../netmod/bufenlarge/bufenlarge_knob_table.h"
 #include "fabric/fabric_port.h"
+#include "info_draw.h"
 #include "info_memory.h"
 #include "knobs.h"
 #include "version.h"
@@ -34,7 +35,7 @@ void for_each_knob(Print print) {
 
 constexpr const char* kUsage =
     "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --mpich-cvars |\n"
-    "                        --memory RANKS [OPTION...] | --version | --help]\n"
+    "                        --memory RANKS [OPTION...] | --draw-memory FILE... | --version | --help]\n"
     "  --devices         print provider, device, address and protocol that a job would use here (default)\n"
     "  --knobs           print every knob with its default and what is allowed\n"
     "  --knobs-markdown  print docs/knobs.md\n"
@@ -46,6 +47,7 @@ constexpr const char* kUsage =
     "      --fabric FABRIC     roce (default), iwarp, rxe, siw, tcp\n"
     "      --json              the same as JSON\n"
     "    The knobs in the environment count.\n"
+    "  --draw-memory FILE...  print a picture (SVG) of the memory that a job wrote with MEMORY_LOG\n"
     "  --version         print the version\n";
 
 int print_knobs() {
@@ -115,6 +117,7 @@ int run(int count, char** arguments) {
   if (what == "--knobs-markdown") return print_markdown();
   if (what == "--mpich-cvars") return print_mpich_cvars();
   if (what == "--memory" && count > 2) return bufenlarge::print_memory({arguments + 2, arguments + count});
+  if (what == "--draw-memory" && count > 2) return bufenlarge::draw_memory({arguments + 2, arguments + count});
   if (what == "--version") return std::printf("bufenlarge %s\n", bufenlarge::kVersionText) < 0;
   std::fputs(kUsage, what == "--help" ? stdout : stderr);
   return what == "--help" ? 0 : 2;

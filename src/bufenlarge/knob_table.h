@@ -65,4 +65,7 @@
     "What each process logs. error: failures of channels. state: also every change of a channel's state, with " \
     "the time, the peer, the old and the new state and the reason. trace: also single protocol messages.")   \
   X(LOG_FILE, text_log_file, "", "the beginning of a file name, in a directory that can be written",      \
-    "Where the log goes. Empty: to standard error. Else each process writes the file NAME.RANK.")
+    "Where the log goes. Empty: to standard error. Else each process writes the file NAME.RANK.")     \
+  X(MEMORY_LOG, text_memory_log, "", "the beginning of a file name, in a directory that can be written",  \
+    "Each process writes its registered memory over time into the file NAME.RANK, a line of comma-separated values " \
+    "when it has changed, at most one in a millisecond. bufenlarge_info --draw-memory draws such files. Empty: none.")

@@ -129,6 +129,11 @@ bool read_text_log_file(Values& values, std::string_view text) {
   return true;
 }
 
+bool read_text_memory_log(Values& values, std::string_view text) {
+  values.memory_log = text;
+  return true;
+}
+
 bool read_duration(std::uint64_t& into, std::string_view text, std::uint64_t most_us) {
   constexpr std::pair<std::string_view, std::uint64_t> kUnits[] = {{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
   for (const auto& [unit, factor] : kUnits) {

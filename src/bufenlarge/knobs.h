@@ -64,7 +64,8 @@ class Knobs {
     std::optional<std::uint32_t> connections;  // 0 is no bound; nothing is auto
     std::uint32_t hot_channels = 0;
     LogLevel log = LogLevel::kOff;
-    std::string log_file;  // each process appends .RANK; empty is standard error
+    std::string log_file;    // each process appends .RANK; empty is standard error
+    std::string memory_log;  // the same; empty is none
   };
   [[nodiscard]] const Values& values() const { return values_; }
 

@@ -53,4 +53,14 @@ refused "the model names its fabrics" "allowed is roce, iwarp, rxe, siw or tcp" 
 refused "the model names its options" "there are --per-node, --pattern" bash -c 'info 4 --nodes 2'
 refused "the model reads the knobs" "MPIR_CVAR_BUFENLARGE_SLOTS='0' is not allowed" \
     env MPIR_CVAR_BUFENLARGE_SLOTS=0 bash -c 'info 4'
+draw() { "$build/bufenlarge_info" --draw-memory "$@"; }
+export -f draw
+printf '%s\n' time_us,context,ring_bytes,user_bytes,connections,enlargements,shrinks 1000000,0,20480,0,1,0,0 \
+    1002000,0,151552,0,1,1,0 1050000,0,20480,4096,1,1,1 >"$work/memory.0"
+report "a memory log is drawn: two lines, growth above and its way back below" "$(
+    draw "$work/memory.0" | grep -c '<path\|>1 grew<\|>1 back<' | grep -vx 4)"
+printf '1,2\n' >"$work/memory.1"
+refused "the picture names a line that is no sample" "memory.1, line 1: expected seven numbers" \
+    bash -c 'draw "$work/memory.0" "$work/memory.1"'
+refused "the picture names a file that is not there" "memory.2 cannot be read" bash -c 'draw "$work/memory.2"'
 refused "check names the suites" "no suite 'nonsense'; there are: unit" ./check nonsense

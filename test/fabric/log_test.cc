@@ -2,36 +2,18 @@
 // The knobs LOG and LOG_FILE through the C interface, over libfabric's tcp provider.
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <string>
 #include <vector>
 
 #include "fabric/job.h"
+#include "support/test_folder.h"
 
 namespace bufenlarge::test {
 namespace {
 
 using Catch::Matchers::Contains;
-
-struct Folder {
-  Folder() {
-    char name[] = "/tmp/bufenlarge-log-XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
-
-std::vector<std::string> lines_of(const std::filesystem::path& file) {
-  std::ifstream from(file);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(from, line);) lines.push_back(line);
-  return lines;
-}
 
 TEST_CASE("each process writes the life of its channels to its own file", "[log][tcp]") {
   const Folder folder;

@@ -42,7 +42,7 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"},
       {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"},
-      {"LOG", "off"},         {"LOG_FILE", ""}};
+      {"LOG", "off"},         {"LOG_FILE", ""},      {"MEMORY_LOG", ""}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -165,6 +165,7 @@ TEST_CASE("the log has four levels, each more than the one before, and the name 
   CHECK(LogLevel::kState < LogLevel::kTrace);
   CHECK(with({}).values().log_file.empty());
   CHECK(with({{"LOG_FILE", "/some/where/log"}}).values().log_file == "/some/where/log");
+  CHECK(with({{"MEMORY_LOG", "/some/where/memory"}}).values().memory_log == "/some/where/memory");
 }
 
 TEST_CASE("the smallest rendezvous is a number, or none at all, or the fabric's", "[knobs]") {
@@ -248,7 +249,7 @@ TEST_CASE("a wrong value is refused by name of knob, value and what is allowed, 
   // Every knob that is not free text is in the list of wrong values.
   for (const Knob& knob : knobs()) {
     const std::string name = knob.name;
-    const bool free_text = name == "INTERFACE" || name == "LOG_FILE";
+    const bool free_text = name == "INTERFACE" || name == "LOG_FILE" || name == "MEMORY_LOG";
     CHECK((kWrong.count(knob.name) == 1) != free_text);
   }
 }

@@ -57,7 +57,7 @@ unsigned Context<PortT>::progress() {
     if (moved == 0 || ++rounds_unpolled_ == kUnpolledRoundsMax) moved += poll_port();
   }
   if (++round_ % kEventRounds == 0 || !core_.attempts.empty()) moved += poll_events();
-  if (round_ % kEventRounds == 0 && (closer_.on() || shrinker_.on())) look_at_time();
+  if (round_ % kEventRounds == 0) look_at_time();
   if (!core_.notified.empty()) moved += serve_notified();
   if (!core_.pending.empty() || !core_.timed.empty()) [[unlikely]]
     serve_lists();
@@ -138,9 +138,11 @@ void Context<PortT>::serve_lists() {
 
 template <class PortT>
 void Context<PortT>::look_at_time() {
+  if (!closer_.on() && !shrinker_.on() && core_.memory_sampler == nullptr) return;
   const std::uint64_t now_us = core_.port.now_us();
   if (closer_.on()) closer_.look(now_us);
   if (shrinker_.on()) shrinker_.look(now_us);
+  if (core_.memory_sampler != nullptr) core_.memory_sampler->sample(now_us);
 }
 
 // ---- events

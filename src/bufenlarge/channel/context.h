@@ -61,6 +61,9 @@ class Context {
     core_.log_level = level;
   }
 
+  // To be called before the first channel.
+  void set_memory_sampler(MemorySampler& sampler) { core_.memory_sampler = &sampler; }
+
   // One round. Returns how many things moved.
   unsigned progress();
   [[nodiscard]] bool idle() const;

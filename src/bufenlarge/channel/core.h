@@ -10,6 +10,7 @@
 #include "channel/attempts.h"
 #include "channel/control_slab.h"
 #include "channel/log_sink.h"
+#include "channel/memory_sampler.h"
 #include "channel/poll_set.h"
 #include "channel/read_table.h"
 #include "channel/settings.h"
@@ -93,6 +94,8 @@ struct Core {
   ReadTable<RendezvousReader<Port>, PendingRead<Port>> reads;
   RendezvousCounters rendezvous;
   ClosingCounters closing;
+  std::uint64_t enlargements = 0;  // of all directions, and their way back
+  std::uint64_t shrinks = 0;
   PollGroups<Channel> rings;
   std::vector<Channel*> links;  // channels with an endpoint
   std::size_t links_most = 0;   // that there were at one time
@@ -100,6 +103,7 @@ struct Core {
   WorkList<Channel> notified;  // notified writes are to be received
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
   LogSink* log = nullptr;      // with log_level above kOff
+  MemorySampler* memory_sampler = nullptr;
   LogLevel log_level = LogLevel::kOff;
   Attempts attempts;
   std::uint32_t crossings = 0;

@@ -139,8 +139,11 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
   const std::uint8_t peer_former = std::exchange(peer_phase_, sender_.ack().phase);
   const bool shrinks = wanted < peer_former;
   DirectionCounters& counters = send_ring_.counters();
-  counters.enlargements += phase > former && wanted > peer_former;
+  const bool enlarged = phase > former && wanted > peer_former;
+  counters.enlargements += enlarged;
   counters.shrinks += peer_phase_ < peer_former;
+  link_.core().enlargements += enlarged;
+  link_.core().shrinks += peer_phase_ < peer_former;
   counters.refused += phase != wanted;
   if (phase < wanted) {
     // What one side has no memory for goes in smaller fragments.
@@ -191,6 +194,8 @@ AckStatus Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
   counters.refused += !provisioned;
   counters.enlargements += provisioned && wanted > present;
   counters.shrinks += provisioned && wanted < present;
+  link_.core().enlargements += provisioned && wanted > present;
+  link_.core().shrinks += provisioned && wanted < present;
   receive_ring_.next_epoch();
   receive_ring_.start(receive_ring_.consumer().consumed(), provisioned ? wanted : present);
   return provisioned ? AckStatus::kProvisioned : AckStatus::kRefused;
