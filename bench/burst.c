@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * burst.c BYTES ROUNDS SECONDS: every rank exchanges 8 bytes with every other, then ROUNDS times BYTES, and then, SECONDS
- * times a thousand, 8 bytes with its two neighbours, a millisecond apart. Rank 0 prints when each of these ended, as lines
- * `phase,microseconds since 1970`.
+ * burst.c BYTES ROUNDS SECONDS: every rank exchanges 8 bytes with every other, then ROUNDS times BYTES, and then,
+ * SECONDS times a thousand, 8 bytes with its two neighbours, a millisecond apart. Rank 0 prints when each of these
+ * ended, as lines `phase,microseconds since 1970`.
  */
 #include <mpi.h>
 #include <stdio.h>
