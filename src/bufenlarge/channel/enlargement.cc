@@ -183,13 +183,13 @@ void Enlargement<PortT>::on_request(EnlargeRequest request) {
   acknowledge(provision_receive_ring(static_cast<std::uint8_t>(request.phase)));
 }
 
-// A ring of the phase that is wanted. When it is the present one, or cannot be had, that is used again, empty.
+// A ring of the phase that is wanted. When it is the present one, or cannot be had, that is used again: what lies in it
+// has positions of before.
 template <class PortT>
 AckStatus Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
   const std::uint8_t present = receive_ring_.phase();
-  const bool same = wanted == present;
-  const bool provisioned = same || receive_ring_.provision(link_.core().settings.phases.at(wanted));
-  if (same || !provisioned) receive_ring_.clear();
+  const bool provisioned =
+      wanted == present || receive_ring_.provision(link_.core().settings.phases.at(wanted));
   DirectionCounters& counters = receive_ring_.counters();
   counters.refused += !provisioned;
   counters.enlargements += provisioned && wanted > present;

@@ -142,6 +142,28 @@ TEST_CASE("a direction that needs no large ring any more asks for a small one, a
   CHECK(slots[0].payload.empty());
 }
 
+TEST_CASE("who has no memory for a smaller ring makes smaller slots of the one there is", "[enlarge][B1][B3]") {
+  EnlargementFixture fixture(shrinking());
+  fixture.exchange(2, 2);
+  fixture.peer.grant_all();
+  for (std::uint64_t periods = 0; periods < 3 && !fixture.enlargement.pending(); ++periods) {
+    fixture.port.now += 1000;
+    fixture.enlargement.look_at_use(fixture.port.now);
+  }
+  const EnlargeRequest request = fixture.requested();
+  REQUIRE(request.phase == 0);
+  fixture.refuse_memory();
+  fixture.peer.acknowledge(fixture.peer.provision(0, request.number));
+  fixture.poll();
+  fixture.service();
+  CHECK(fixture.enlargement.sender().steady());
+  CHECK(fixture.send_ring.phase() == 0);
+  CHECK(fixture.send_ring.counters().refused == 0);
+  CHECK(fixture.arrived().size() == 1);
+  CHECK(fixture.send({104}));
+  CHECK(fixture.arrived().size() == 1);
+}
+
 TEST_CASE("a direction whose smaller ring is refused keeps the one it has", "[enlarge][B1][B3]") {
   EnlargementFixture fixture(shrinking());
   fixture.exchange(2, 2);
