@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
-#include <stdexcept>
 #include <string>
 
+#include "info_error.h"
 #include "memory_log.h"
 
 namespace bufenlarge {
@@ -29,15 +29,13 @@ struct Point {
   MemorySample sum;
 };
 
-struct BadFile : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+[[noreturn]] void refuse(const std::string& why) { throw InfoError("--draw-memory: " + why); }
 
 // ---- reading
 
 void read_file(const std::string& name, std::vector<Line>& lines, std::size_t& series_count) {
   std::ifstream file(name);
-  if (!file) throw BadFile(name + " cannot be read");
+  if (!file) refuse(name + " cannot be read");
   std::map<unsigned, std::size_t> series;
   std::string text;
   for (std::size_t number = 1; std::getline(file, text); ++number) {
@@ -51,7 +49,7 @@ void read_file(const std::string& name, std::vector<Line>& lines, std::size_t& s
                                    &line.time_us, &context, &sample.ring_bytes, &sample.user_bytes,
                                    &sample.connections, &sample.enlargements, &sample.shrinks, &end);
     if (fields != 7 || static_cast<std::size_t>(end) != text.size())
-      throw BadFile(name + ", line " + std::to_string(number) + ": expected seven numbers, " + MemoryLog::kHeader);
+      refuse(name + ", line " + std::to_string(number) + ": expected seven numbers, " + MemoryLog::kHeader);
     const auto [found, is_new] = series.try_emplace(context, series_count);
     series_count += is_new;
     line.series = found->second;
@@ -182,19 +180,13 @@ void Picture::bars() const {
 
 }  // namespace
 
-int draw_memory(const std::vector<std::string_view>& files) {
-  try {
-    std::vector<Line> lines;
-    std::size_t series_count = 0;
-    for (const std::string_view name : files) read_file(std::string(name), lines, series_count);
-    if (lines.empty()) throw BadFile("there is no line with a sample in " + std::string(files[0]));
-    const std::vector<Point> points = sum_up(lines, series_count);
-    const Picture picture(points, series_count);
-    return 0;
-  } catch (const BadFile& error) {
-    std::fprintf(stderr, "bufenlarge_info: --draw-memory: %s\n", error.what());
-    return 2;
-  }
+void draw_memory(const std::vector<std::string_view>& files) {
+  std::vector<Line> lines;
+  std::size_t series_count = 0;
+  for (const std::string_view name : files) read_file(std::string(name), lines, series_count);
+  if (lines.empty()) refuse("there is no line with a sample in " + std::string(files[0]));
+  const std::vector<Point> points = sum_up(lines, series_count);
+  const Picture picture(points, series_count);
 }
 
 }  // namespace bufenlarge

@@ -7,8 +7,8 @@
 
 namespace bufenlarge {
 
-// `files`: what MEMORY_LOG wrote, of one or more processes. Prints an SVG picture of their sum over time, or what is
-// wrong with a file; returns the exit status.
-int draw_memory(const std::vector<std::string_view>& files);
+// `files`: what MEMORY_LOG wrote, of one or more processes. Prints an SVG picture of their sum over time. Throws an
+// InfoError about a file that is none of these.
+void draw_memory(const std::vector<std::string_view>& files);
 
 }  // namespace bufenlarge

@@ -10,6 +10,7 @@
 #include "../netmod/bufenlarge/bufenlarge_knob_table.h"
 #include "fabric/fabric_port.h"
 #include "info_draw.h"
+#include "info_error.h"
 #include "info_memory.h"
 #include "knobs.h"
 #include "version.h"
@@ -110,14 +111,21 @@ int print_devices() {
   return 0;
 }
 
-int run(int count, char** arguments) {
+int run(int count, char** arguments, char** environment) {
   const std::string_view what = count > 1 ? arguments[1] : "--devices";
   if (what == "--devices") return print_devices();
   if (what == "--knobs") return print_knobs();
   if (what == "--knobs-markdown") return print_markdown();
   if (what == "--mpich-cvars") return print_mpich_cvars();
-  if (what == "--memory" && count > 2) return bufenlarge::print_memory({arguments + 2, arguments + count});
-  if (what == "--draw-memory" && count > 2) return bufenlarge::draw_memory({arguments + 2, arguments + count});
+  const bool with_more = count > 2;
+  if (what == "--memory" && with_more) {
+    bufenlarge::print_memory({arguments + 2, arguments + count}, environment);
+    return 0;
+  }
+  if (what == "--draw-memory" && with_more) {
+    bufenlarge::draw_memory({arguments + 2, arguments + count});
+    return 0;
+  }
   if (what == "--version") return std::printf("bufenlarge %s\n", bufenlarge::kVersionText) < 0;
   std::fputs(kUsage, what == "--help" ? stdout : stderr);
   return what == "--help" ? 0 : 2;
@@ -125,9 +133,12 @@ int run(int count, char** arguments) {
 
 }  // namespace
 
-int main(int count, char** arguments) {
+int main(int count, char** arguments, char** environment) {
   try {
-    return run(count, arguments);
+    return run(count, arguments, environment);
+  } catch (const bufenlarge::InfoError& error) {
+    std::fprintf(stderr, "bufenlarge_info: %s\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bufenlarge_info: %s\n", error.what());
     return 1;

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
-#include <stdexcept>
 #include <string>
 
 #include "channel/channel.h"
 #include "fabric/endpoint.h"
 #include "fabric/fabric_port.h"
+#include "info_error.h"
 #include "knobs.h"
 #include "memory_model.h"
 
@@ -23,12 +23,8 @@ constexpr std::uint64_t kMessageMax = std::uint64_t{1} << 50;
 constexpr std::uint64_t kRendezvousBytes = 65'536;  // RENDEZVOUS=auto
 constexpr std::uint64_t kQueuePairsSeen = 130'763;  // of an adapter that has few
 
-struct BadArgument : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 [[noreturn]] void refuse(std::string_view option, std::string_view value, const std::string& allowed) {
-  throw BadArgument(std::string(option) + " '" + std::string(value) + "': allowed is " + allowed);
+  throw InfoError(std::string(option) + " '" + std::string(value) + "': allowed is " + allowed);
 }
 
 std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most,
@@ -88,9 +84,9 @@ bool read_options(MemoryJob& job, const std::vector<std::string_view>& arguments
     }
     const bool known = option == "--per-node" || option == "--pattern" || option == "--message" || option == "--fabric";
     if (!known)
-      throw BadArgument("--memory has no option '" + std::string(option) +
+      throw InfoError("--memory has no option '" + std::string(option) +
                         "'; there are --per-node, --pattern, --message, --fabric and --json");
-    if (++i == arguments.size()) throw BadArgument(std::string(option) + " needs a value");
+    if (++i == arguments.size()) throw InfoError(std::string(option) + " needs a value");
     if (option == "--per-node") job.per_node = number(option, arguments[i], 1, kRanksMax, "a number of ranks");
     if (option == "--pattern") read_pattern(job, arguments[i]);
     if (option == "--message") job.message_bytes = number(option, arguments[i], 0, kMessageMax, "a number of bytes");
@@ -99,25 +95,35 @@ bool read_options(MemoryJob& job, const std::vector<std::string_view>& arguments
   return json;
 }
 
-Knobs knobs_of_environment() {
+// What `name` is set to; empty when it is not.
+std::string_view value_of(const char* const* environment, const std::string& name) {
+  for (; *environment != nullptr; ++environment) {
+    std::string_view entry = *environment;
+    if (!entry.starts_with(name + "=")) continue;
+    entry.remove_prefix(name.size() + 1);
+    return entry;
+  }
+  return "";
+}
+
+Knobs knobs_of(const char* const* environment) {
   Knobs known;
   std::string why;
   for (const Knob& knob : knobs()) {
-    const char* text = std::getenv((std::string("MPIR_CVAR_BUFENLARGE_") + knob.name).c_str());
-    if (text != nullptr && why.empty()) why = known.set(knob.name, text);
+    const std::string_view value = value_of(environment, std::string("MPIR_CVAR_BUFENLARGE_") + knob.name);
+    if (why.empty()) why = known.set(knob.name, value);
   }
   if (why.empty()) why = known.resolve();
-  if (!why.empty()) throw BadArgument(why);
+  if (!why.empty()) throw InfoError(why);
   return known;
 }
 
 void print_phases(const PhaseTable& phases, const MemoryJob& job) {
   const std::uint64_t peers = job.ranks - 1;
   for (std::uint8_t phase = 0; phase < phases.count; ++phase) {
-    const unsigned long long both = 2 * phases.at(phase).ring_bytes();
-    std::printf("phase %u: %u slots of %u bytes, %llu bytes per peer, %llu bytes for %llu peers\n", phase,
-                phases.at(phase).slots, phases.at(phase).slot_bytes, both, both * peers,
-                static_cast<unsigned long long>(peers));
+    const std::uint64_t both = 2 * phases.at(phase).ring_bytes();
+    std::printf("phase %u: %u slots of %u bytes, %" PRIu64 " bytes per peer, %" PRIu64 " bytes for %" PRIu64 " peers\n",
+                phase, phases.at(phase).slots, phases.at(phase).slot_bytes, both, both * peers, peers);
   }
 }
 
@@ -128,14 +134,14 @@ std::string mebibytes(std::uint64_t bytes) {
 }
 
 void print_use(const MemoryTaken& use) {
-  std::printf(" %12s %10s %9llu %9llu", mebibytes(use.pinned).c_str(), mebibytes(use.other).c_str(),
-              static_cast<unsigned long long>(use.queue_pairs), static_cast<unsigned long long>(use.descriptors));
+  std::printf(" %12s %10s %9" PRIu64 " %9" PRIu64, mebibytes(use.pinned).c_str(), mebibytes(use.other).c_str(),
+              use.queue_pairs, use.descriptors);
 }
 
 void print_table(const MemoryJob& job, const std::vector<MemoryRow>& rows) {
-  std::printf("\n%llu ranks, %llu on each node, at most %llu connections of a process; MiB and numbers\n",
-              static_cast<unsigned long long>(job.ranks), static_cast<unsigned long long>(job.on_node()),
-              static_cast<unsigned long long>(job.peers_most()));
+  std::printf("\n%" PRIu64 " ranks, %" PRIu64 " on each node, at most %" PRIu64
+              " connections of a process; MiB and numbers\n",
+              job.ranks, job.on_node(), job.peers_most());
   std::printf("%-58s %43s %43s\n%-58s", "", "---- process ----", "---- node ----", "");
   for (int i = 0; i < 2; ++i) std::printf(" %12s %10s %9s %9s", "pinned", "other", "queue p.", "descr.");
   std::printf("\n");
@@ -148,23 +154,20 @@ void print_table(const MemoryJob& job, const std::vector<MemoryRow>& rows) {
     std::printf("\n");
   }
   if (queue_pairs > kQueuePairsSeen)
-    std::printf("%llu queue pairs of a node: adapters have been seen with %llu and more. "
+    std::printf("%" PRIu64 " queue pairs of a node: adapters have been seen with %" PRIu64 " and more. "
                 "MPIR_CVAR_BUFENLARGE_CONNECTIONS bounds those of a process.\n",
-                static_cast<unsigned long long>(queue_pairs), static_cast<unsigned long long>(kQueuePairsSeen));
+                queue_pairs, kQueuePairsSeen);
 }
 
 void print_json_use(const char* name, const MemoryTaken& use) {
-  std::printf(", \"%s\": {\"pinned\": %llu, \"other\": %llu, \"queue_pairs\": %llu, \"descriptors\": %llu, "
-              "\"registrations\": %llu}",
-              name, static_cast<unsigned long long>(use.pinned), static_cast<unsigned long long>(use.other),
-              static_cast<unsigned long long>(use.queue_pairs), static_cast<unsigned long long>(use.descriptors),
-              static_cast<unsigned long long>(use.registrations));
+  std::printf(", \"%s\": {\"pinned\": %" PRIu64 ", \"other\": %" PRIu64 ", \"queue_pairs\": %" PRIu64
+              ", \"descriptors\": %" PRIu64 ", \"registrations\": %" PRIu64 "}",
+              name, use.pinned, use.other, use.queue_pairs, use.descriptors, use.registrations);
 }
 
 void print_json(const MemoryJob& job, const std::vector<MemoryRow>& rows) {
-  std::printf("{\"ranks\": %llu, \"per_node\": %llu, \"connections\": %llu, \"rows\": [",
-              static_cast<unsigned long long>(job.ranks), static_cast<unsigned long long>(job.on_node()),
-              static_cast<unsigned long long>(job.peers_most()));
+  std::printf("{\"ranks\": %" PRIu64 ", \"per_node\": %" PRIu64 ", \"connections\": %" PRIu64 ", \"rows\": [",
+              job.ranks, job.on_node(), job.peers_most());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::printf("%s\n  {\"transport\": \"%s\", \"when\": \"%s\"", i == 0 ? "" : ",", rows[i].transport.c_str(),
                 rows[i].when.c_str());
@@ -177,23 +180,20 @@ void print_json(const MemoryJob& job, const std::vector<MemoryRow>& rows) {
 
 }  // namespace
 
-int print_memory(const std::vector<std::string_view>& arguments) {
-  try {
-    MemoryJob job;
-    const bool json = read_options(job, arguments);
-    const Knobs known = knobs_of_environment();
-    const ChannelSettings& settings = known.settings();
-    job.connections_max = settings.connections_max;
-    job.rendezvous_bytes = known.values().rendezvous.value_or(kRendezvousBytes);
-    if (!settings.enlargement) job.message_bytes = 0;
-    const auto rows = model_memory(job, settings.phases, sizeof(Channel<FabricPort>) + sizeof(Endpoint));
-    if (json) return print_json(job, rows), 0;
+void print_memory(const std::vector<std::string_view>& arguments, const char* const* environment) {
+  MemoryJob job;
+  const bool json = read_options(job, arguments);
+  const Knobs known = knobs_of(environment);
+  const ChannelSettings& settings = known.settings();
+  job.connections_max = settings.connections_max;
+  job.rendezvous_bytes = known.values().rendezvous.value_or(kRendezvousBytes);
+  if (!settings.enlargement) job.message_bytes = 0;
+  const auto rows = model_memory(job, settings.phases, sizeof(Channel<FabricPort>) + sizeof(Endpoint));
+  if (json) {
+    print_json(job, rows);
+  } else {
     print_phases(settings.phases, job);
     print_table(job, rows);
-    return 0;
-  } catch (const BadArgument& error) {
-    std::fprintf(stderr, "bufenlarge_info: %s\n", error.what());
-    return 2;
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace bufenlarge {
 
-// `arguments`: the number of ranks, then the options. Prints the model, or what is wrong with an argument; returns the
-// exit status.
-int print_memory(const std::vector<std::string_view>& arguments);
+// `arguments`: the number of ranks, then the options. `environment`: as main() gets it, for the knobs. Prints the
+// model. Throws an InfoError about what is not allowed.
+void print_memory(const std::vector<std::string_view>& arguments, const char* const* environment);
 
 }  // namespace bufenlarge

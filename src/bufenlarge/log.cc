@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "log.h"
 
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <ctime>
 
 namespace bufenlarge {
 
-std::string Log::open(const std::string& prefix) {
-  const std::string name = prefix + "." + std::to_string(rank_);
-  file_.reset(std::fopen(name.c_str(), "a"));
-  if (file_) return "";
-  return "LOG_FILE: " + name + " cannot be written: " + std::strerror(errno);
-}
+std::string Log::open(const std::string& prefix) { return open_rank_file(file_, "LOG_FILE", prefix, rank_); }
 
 void Log::line(std::uint32_t peer, std::string_view text) {
   timespec now{};

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "channel/log_sink.h"
+#include "rank_file.h"
 
 namespace bufenlarge {
 
@@ -24,11 +23,7 @@ class Log final : public LogSink {
   void line(std::uint32_t peer, std::string_view text) override;
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  std::unique_ptr<std::FILE, Close> file_;  // empty: standard error
+  RankFile file_;  // empty: standard error
   std::uint32_t rank_;
 };
 

@@ -2,15 +2,13 @@
 #include "memory_log.h"
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
+#include <cinttypes>
+#include <cstdio>
 #include <ctime>
 
 namespace bufenlarge {
 
 namespace {
-
-unsigned long long number(std::uint64_t value) { return value; }
 
 std::uint64_t time_us() {
   timespec now{};
@@ -22,9 +20,8 @@ std::uint64_t time_us() {
 
 std::string MemoryLog::open(const std::string& prefix, std::uint32_t rank) {
   static std::atomic<unsigned> contexts{0};
-  const std::string name = prefix + "." + std::to_string(rank);
-  file_.reset(std::fopen(name.c_str(), "a"));
-  if (!file_) return "MEMORY_LOG: " + name + " cannot be written: " + std::strerror(errno);
+  const std::string why = open_rank_file(file_, "MEMORY_LOG", prefix, rank);
+  if (!why.empty()) return why;
   context_ = contexts++;
   if (std::fseek(file_.get(), 0, SEEK_END) == 0 && std::ftell(file_.get()) == 0)
     std::fprintf(file_.get(), "%s\n", kHeader);
@@ -37,9 +34,9 @@ void MemoryLog::add(std::uint64_t now_us, const MemorySample& sample) {
   if (!on() || sample == last_) return;
   last_ = sample;
   next_us_ = now_us + kPeriodUs;
-  std::fprintf(file_.get(), "%llu,%u,%llu,%llu,%llu,%llu,%llu\n", number(time_us()), context_,
-               number(sample.ring_bytes), number(sample.user_bytes), number(sample.connections),
-               number(sample.enlargements), number(sample.shrinks));
+  std::fprintf(file_.get(), "%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", time_us(),
+               context_, sample.ring_bytes, sample.user_bytes, sample.connections, sample.enlargements,
+               sample.shrinks);
   std::fflush(file_.get());
 }
 

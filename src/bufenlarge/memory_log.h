@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
+
+#include "rank_file.h"
 
 namespace bufenlarge {
 
@@ -35,11 +35,7 @@ class MemoryLog {
   static constexpr const char* kHeader = "time_us,context,ring_bytes,user_bytes,connections,enlargements,shrinks";
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  std::unique_ptr<std::FILE, Close> file_;
+  RankFile file_;
   MemorySample last_;
   std::uint64_t next_us_ = 0;
   unsigned context_ = 0;

@@ -131,6 +131,15 @@ void Enlargement<PortT>::exchange_send_ring(std::uint64_t now_us) {
   note_exchange(present, *phase, now_us);
 }
 
+template <class PortT>
+void Enlargement<PortT>::count(DirectionCounters& counters, bool enlarged, bool shrunk, bool refused) {
+  counters.enlargements += enlarged;
+  counters.shrinks += shrunk;
+  counters.refused += refused;
+  link_.core().enlargements += enlarged;
+  link_.core().shrinks += shrunk;
+}
+
 // The receiver looks for repeat words until a slot of the new ring comes. After an enlargement the message that did not
 // fit is that slot; a direction that goes back has nothing to send, so it gets an empty one.
 template <class PortT>
@@ -138,13 +147,7 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
   const std::uint8_t wanted = static_cast<std::uint8_t>(sender_.request().phase);
   const std::uint8_t peer_former = std::exchange(peer_phase_, sender_.ack().phase);
   const bool shrinks = wanted < peer_former;
-  DirectionCounters& counters = send_ring_.counters();
-  const bool enlarged = phase > former && wanted > peer_former;
-  counters.enlargements += enlarged;
-  counters.shrinks += peer_phase_ < peer_former;
-  link_.core().enlargements += enlarged;
-  link_.core().shrinks += peer_phase_ < peer_former;
-  counters.refused += phase != wanted;
+  count(send_ring_.counters(), phase > former && wanted > peer_former, peer_phase_ < peer_former, phase != wanted);
   if (phase < wanted) {
     // What one side has no memory for goes in smaller fragments.
     limit_ = phase;
@@ -190,12 +193,7 @@ AckStatus Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
   const std::uint8_t present = receive_ring_.phase();
   const bool provisioned =
       wanted == present || receive_ring_.provision(link_.core().settings.phases.at(wanted));
-  DirectionCounters& counters = receive_ring_.counters();
-  counters.refused += !provisioned;
-  counters.enlargements += provisioned && wanted > present;
-  counters.shrinks += provisioned && wanted < present;
-  link_.core().enlargements += provisioned && wanted > present;
-  link_.core().shrinks += provisioned && wanted < present;
+  count(receive_ring_.counters(), provisioned && wanted > present, provisioned && wanted < present, !provisioned);
   receive_ring_.next_epoch();
   receive_ring_.start(receive_ring_.consumer().consumed(), provisioned ? wanted : present);
   return provisioned ? AckStatus::kProvisioned : AckStatus::kRefused;

@@ -72,6 +72,8 @@ class Enlargement {
   void serve_request();
   void serve_acknowledgement(std::uint64_t now_us);
   void exchange_send_ring(std::uint64_t now_us);
+  // One exchange of a direction, in its counters and in the context's.
+  void count(DirectionCounters& counters, bool enlarged, bool shrunk, bool refused);
   void note_exchange(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
   [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
   [[nodiscard]] AckStatus provision_receive_ring(std::uint8_t wanted);

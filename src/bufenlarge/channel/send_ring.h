@@ -140,7 +140,7 @@ class SendRing {
   InFlight in_flight_;
   Target target_;
   DirectionCounters counters_;
-  std::uint32_t threshold_bytes_ = 0;    // the largest element that fits, of geometry()
+  std::uint32_t threshold_bytes_ = 0;    // the largest element that fits the present phase
   std::uint32_t single_slot_bytes_ = 0;  // the largest message of one slot whose need of a phase is noted
   std::uint64_t notify_before_ = 0;  // slots of smaller positions are notified, where the peer wants that
   std::uint16_t epoch_ = 0;

@@ -110,6 +110,15 @@ ChannelSettings shrinking() {
   return made;
 }
 
+// The request that is made when so many periods have passed, at the latest.
+EnlargeRequest request_after(EnlargementFixture& fixture, unsigned periods) {
+  for (unsigned i = 0; i < periods && !fixture.enlargement.pending(); ++i) {
+    fixture.port.now += 1000;
+    fixture.enlargement.look_at_use(fixture.port.now);
+  }
+  return fixture.requested();
+}
+
 TEST_CASE("a direction that needs no large ring any more asks for a small one, and confirms it with an empty slot",
           "[enlarge][B1]") {
   EnlargementFixture fixture(shrinking());
@@ -124,11 +133,7 @@ TEST_CASE("a direction that needs no large ring any more asks for a small one, a
   fixture.port.now += 999;
   fixture.enlargement.look_at_use(fixture.port.now);
   CHECK_FALSE(fixture.enlargement.pending());
-  for (std::uint64_t periods = 0; periods < 2 && !fixture.enlargement.pending(); ++periods) {
-    fixture.port.now += 1000;
-    fixture.enlargement.look_at_use(fixture.port.now);
-  }
-  const EnlargeRequest request = fixture.requested();
+  const EnlargeRequest request = request_after(fixture, 2);
   CHECK(request.phase == 0);
   fixture.peer.acknowledge(fixture.peer.provision(0, request.number));
   fixture.poll();
@@ -146,11 +151,7 @@ TEST_CASE("who has no memory for a smaller ring makes smaller slots of the one t
   EnlargementFixture fixture(shrinking());
   fixture.exchange(2, 2);
   fixture.peer.grant_all();
-  for (std::uint64_t periods = 0; periods < 3 && !fixture.enlargement.pending(); ++periods) {
-    fixture.port.now += 1000;
-    fixture.enlargement.look_at_use(fixture.port.now);
-  }
-  const EnlargeRequest request = fixture.requested();
+  const EnlargeRequest request = request_after(fixture, 3);
   REQUIRE(request.phase == 0);
   fixture.refuse_memory();
   fixture.peer.acknowledge(fixture.peer.provision(0, request.number));
@@ -168,11 +169,7 @@ TEST_CASE("a direction whose smaller ring is refused keeps the one it has", "[en
   EnlargementFixture fixture(shrinking());
   fixture.exchange(2, 2);
   fixture.peer.grant_all();
-  for (std::uint64_t periods = 0; periods < 3 && !fixture.enlargement.pending(); ++periods) {
-    fixture.port.now += 1000;
-    fixture.enlargement.look_at_use(fixture.port.now);
-  }
-  const EnlargeRequest request = fixture.requested();
+  const EnlargeRequest request = request_after(fixture, 3);
   fixture.peer.acknowledge(fixture.peer.provision(2, request.number, AckStatus::kRefused));
   fixture.poll();
   fixture.service();
