@@ -3,6 +3,7 @@
 // descriptor, and `things` for what a read finds.
 #include "fabric/ready_queues.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include <array>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace bufenlarge::test {
@@ -131,6 +133,60 @@ TEST_CASE("a queue heated by a read is read in the next round, and the round end
   CHECK(fixture.round() == Numbers{2, 1});
   fixture.on_read = nullptr;
   fixture.cool();
+}
+
+bool readable(int descriptor) {
+  pollfd watched{descriptor, POLLIN, 0};
+  return ::poll(&watched, 1, 0) == 1;
+}
+
+TEST_CASE("a queue that finds something again and again leaves the epoll set, and is back before the process sleeps",
+          "[ready_queues][S1][S2]") {
+  ReadyFixture fixture;
+  fixture.arrive(5, ReadyQueues::kFindsToLeave + 1);
+  for (unsigned n = 0; n < ReadyQueues::kFindsToLeave + 1; ++n) REQUIRE(fixture.round() == Numbers{5});
+  CHECK(fixture.queues[5].away);
+  CHECK_FALSE(readable(fixture.ready.descriptor()));
+  CHECK_FALSE(fixture.queues[5].away);
+  fixture.arrive(5);
+  CHECK(readable(fixture.ready.descriptor()));
+  CHECK(fixture.round() == Numbers{5});
+}
+
+TEST_CASE("what comes for a queue that had left the epoll set is found, while it is hot and when it has cooled",
+          "[ready_queues][S1]") {
+  ReadyFixture fixture;
+  fixture.arrive(5, ReadyQueues::kFindsToLeave + 1);
+  for (unsigned n = 0; n < ReadyQueues::kFindsToLeave + 1; ++n) (void)fixture.round();
+  REQUIRE(fixture.queues[5].away);
+  fixture.arrive(5);
+  CHECK(fixture.round() == Numbers{5});
+  fixture.cool();
+  CHECK_FALSE(fixture.queues[5].away);
+  fixture.arrive(5);
+  CHECK(fixture.round() == Numbers{5});
+  CHECK(fixture.things[5] == 0);
+}
+
+TEST_CASE("a queue that could not come back into the epoll set is read until it has", "[ready_queues][S1]") {
+  ReadyFixture fixture;
+  CompletionQueue& queue = fixture.queues[5];
+  const auto find_much = [&fixture] {
+    fixture.things[5] += ReadyQueues::kFindsToLeave + 1;
+    for (unsigned n = 0; n < ReadyQueues::kFindsToLeave + 1; ++n) REQUIRE(fixture.round() == Numbers{5});
+  };
+  fixture.arrive(5);
+  find_much();
+  REQUIRE(queue.away);
+  const int descriptor = std::exchange(queue.descriptor, -1);
+  CHECK(fixture.ready.descriptor() == -1);
+  CHECK(queue.away);
+  find_much();
+  CHECK(queue.away);
+  queue.descriptor = descriptor;
+  fixture.cool();
+  fixture.arrive(5);
+  CHECK(fixture.round() == Numbers{5});
 }
 
 TEST_CASE("a queue is watched once, and one without a descriptor is refused", "[ready_queues]") {

@@ -46,7 +46,9 @@ struct CompletionQueue {
   // ReadyQueues keeps these.
   bool watched = false;
   bool hot = false;
+  bool away = false;              // hot, and not in the epoll set
   std::uint32_t quiet_reads = 0;  // reads since the last that found something
+  std::uint32_t finds = 0;        // reads that found something, since it is hot
 
  private:
   std::uint64_t ends_ = 0;   // times that the queue's end was found

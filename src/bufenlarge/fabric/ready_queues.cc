@@ -17,17 +17,37 @@ ReadyQueues::~ReadyQueues() {
 bool ReadyQueues::watch(CompletionQueue& queue) {
   if (queue.watched) return true;
   if (epoll_ < 0) epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  if (epoll_ < 0) return false;
+  queue.watched = epoll_ >= 0 && add(queue);
+  return queue.watched;
+}
+
+bool ReadyQueues::add(CompletionQueue& queue) const {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = &queue;
-  queue.watched = epoll_ctl(epoll_, EPOLL_CTL_ADD, queue.descriptor, &event) == 0;
-  return queue.watched;
+  return epoll_ctl(epoll_, EPOLL_CTL_ADD, queue.descriptor, &event) == 0;
 }
 
 void ReadyQueues::add_hot(CompletionQueue& queue) {
   queue.hot = true;
   hot_.push_back(&queue);
+}
+
+void ReadyQueues::leave(CompletionQueue& queue) {
+  queue.away = queue.away || epoll_ctl(epoll_, EPOLL_CTL_DEL, queue.descriptor, nullptr) == 0;
+}
+
+// What came meanwhile makes the set readable at once. A queue that cannot come back stays hot.
+bool ReadyQueues::come_back(CompletionQueue& queue) {
+  queue.finds = 0;
+  if (queue.away) queue.away = !add(queue);
+  return !queue.away;
+}
+
+int ReadyQueues::descriptor() {
+  for (CompletionQueue* queue : hot_)
+    if (!come_back(*queue)) return -1;
+  return epoll_;
 }
 
 std::size_t ReadyQueues::ask(Ready& ready) const {
