@@ -260,8 +260,9 @@ BUFENLARGE_API int bufenlarge_context_idle(const bufenlarge_context_t *context);
  * A message of which the library took a part is open: the next send on this channel brings its rest
  * and nothing else. Zero or any partial count with BUFENLARGE_OK is normal: there is no credit, or a
  * connection or enlargement is under way. When an element is larger than the threshold of the
- * present slots, nothing goes from that element on until the channel has grown. Give at
- * least one byte: a vector of zero bytes sends no message. BUFENLARGE_ERR_PEER and worse are final for the channel. */
+ * present slots, nothing goes from that element on until the channel has grown; where it cannot grow, or has not
+ * earned that yet (GROWTH), the element goes in fragments. Give at least one byte: a vector of zero bytes sends no
+ * message. BUFENLARGE_ERR_PEER and worse are final for the channel. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel,
                                                            const struct iovec *iov, int iov_count,
                                                            unsigned flags, size_t *bytes_sent_p);

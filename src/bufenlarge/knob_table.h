@@ -10,7 +10,7 @@
   X(PHASES, phases, "512,8256",                                                                       \
     "1 to 8 slot sizes in bytes, from 64 to 4194304, each larger than the one before, with commas",   \
     "Slot sizes of the phases a ring goes through. Every channel begins with the first; a direction " \
-    "moves on when an element does not fit. Equal in all processes.")                                 \
+    "moves on when an element does not fit (GROWTH). Equal in all processes.")                                 \
   X(SLOTS, slots, "16", "1 to 4096; one number for all phases or one for each, with commas",          \
     "Slots per ring. Ring memory per connected peer is 2 x SLOTS x slot size (send and receive). "    \
     "Equal in all processes.")                                                                        \
@@ -21,6 +21,9 @@
     "the first phase; the others then have 100%.")                                                    \
   X(ENLARGEMENT, enlargement, "on", "on or off",                                                      \
     "off: channels keep their first phase; larger data goes through it in fragments.")                   \
+  X(GROWTH, growth, "first", "first or earned",                                                      \
+    "When a direction moves on to a larger phase. first: at the first element that does not fit. earned: when the " \
+    "fragments of what does not fit have cost what growing would have cost.")                         \
   X(VECTOR, vector, "partial", "partial or whole",                                                    \
     "What goes when an element does not fit. partial: the elements before it. whole: nothing, the "   \
     "whole vector waits for the larger ring.")                                                        \

@@ -79,6 +79,11 @@ bool read_switch(bool& into, std::string_view text) {
 
 bool read_enlargement(Values& values, std::string_view text) { return read_switch(values.enlargement, text); }
 
+bool read_growth(Values& values, std::string_view text) {
+  values.growth = text == "earned" ? GrowthRule::kEarned : GrowthRule::kFirst;
+  return text == "earned" || text == "first";
+}
+
 bool read_vector(Values& values, std::string_view text) {
   values.vector = text == "whole" ? VectorMode::kWhole : VectorMode::kPartial;
   return text == "whole" || text == "partial";
@@ -262,6 +267,7 @@ std::string Knobs::resolve() {
       return refusal("THRESHOLD", "must grow from phase to phase");
   }
   settings.enlargement = values_.enlargement;
+  settings.growth = values_.growth;
   settings.vector_mode = values_.vector;
   settings.ack_timeout_us = values_.ack_timeout_us;
   settings.connect_timeout_us = values_.connect_timeout_us;

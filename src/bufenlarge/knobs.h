@@ -51,6 +51,7 @@ class Knobs {
     std::vector<std::uint32_t> slots;
     std::vector<Threshold> thresholds;
     bool enlargement = true;
+    GrowthRule growth = GrowthRule::kFirst;
     VectorMode vector = VectorMode::kPartial;
     ProviderChoice provider = ProviderChoice::kAuto;
     ArrivalChoice arrival = ArrivalChoice::kAuto;

@@ -84,6 +84,16 @@ TEST_CASE("a direction that needs no large ring any more goes back to a small on
   hold(SimKind::kShrink, 500,
        {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(shrinks), BUFENLARGE_COUNT(refusals),
         BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(repeats), BUFENLARGE_COUNT(acks_torn), BUFENLARGE_COUNT(reads),
+        BUFENLARGE_COUNT(earned),
+        BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(allocation_failures),
+        BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(torn_writes)});
+}
+
+TEST_CASE("a direction that earns its larger ring gets it, whatever becomes of it then", "[sim][G1]") {
+  hold(SimKind::kEarned, 500,
+       {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(earned), BUFENLARGE_COUNT(shrinks), BUFENLARGE_COUNT(refusals),
+        BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened), BUFENLARGE_COUNT(repeats),
+        BUFENLARGE_COUNT(acks_torn), BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(read_fragments),
         BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(allocation_failures),
         BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(torn_writes)});
 }

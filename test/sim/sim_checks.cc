@@ -100,13 +100,13 @@ void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
 }
 
 // A ring grows for fragments of a response as far as it may, but not where user memory was refused. What was refused
-// may have been had later, and what was needed may not be needed any more.
-bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const {
+// may have been had later, and what was needed may not be needed any more, or was not earned.
+bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments, bool earns) const {
   const bool refused = from.send_ring().counters().refused != 0;
   const std::uint8_t phase = from.send_ring().phase();
   // So does a connection that was made again: it begins with the first phase.
   const auto fits = [&](std::uint8_t needed) {
-    return closes() || shrinks() || refused ? phase <= needed : phase == needed;
+    return closes() || shrinks() || earns || refused ? phase <= needed : phase == needed;
   };
   if (fragments && config_.channel.enlargement && fits(config_.channel.phases.last())) return true;
   return fits(flow.phase_needed);
@@ -132,9 +132,14 @@ void SimWorld::check_direction(const SimPeer& sender, const SimPeer& receiver) {
   if (from->send_ring().phase() != to->receive_ring().phase() && !narrow(*from, *to))
     fabric_.violate(which + "the two sides are in different phases");
   if (!from->enlargement().sender().steady()) fabric_.violate(which + "at rest, but not steady");
-  if (!grew_as_needed(*from, flow, fabric_.read_fragments.contains({sender.rank(), receiver.rank()})))
+  const bool earns = config_.settings_of(sender.rank()).growth == GrowthRule::kEarned;
+  if (!grew_as_needed(*from, flow, fabric_.read_fragments.contains({sender.rank(), receiver.rank()}), earns))
     fabric_.violate(which + "in phase " + std::to_string(from->send_ring().phase()) + ", needed " +
                     std::to_string(flow.phase_needed));
+  // But messages behind writes go whole, and positions are those of the last connection.
+  if (earns && config_.writes.empty() && !closes() && from->send_ring().counters().enlargements != 0 &&
+      from->send_ring().producer().posted() < GrowthPolicy::kCostMin / GrowthPolicy::kWaitFactor)
+    fabric_.violate(which + "a larger ring that was not earned");
   check_counters(sender, receiver, flow);
 }
 
@@ -241,6 +246,8 @@ void SimWorld::collect() {
     totals.no_room += closing.no_room;
     for (const auto& [other, channel] : peer->channels()) {
       totals.enlargements += channel->send_ring().counters().enlargements;
+      if (config_.settings_of(peer->rank()).growth == GrowthRule::kEarned)
+        totals.earned += channel->send_ring().counters().enlargements;
       totals.shrinks += channel->send_ring().counters().shrinks;
       totals.refusals += channel->send_ring().counters().refused;
       totals.repeats += channel->enlargement().sender().repeats();

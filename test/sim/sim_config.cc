@@ -43,6 +43,7 @@ class Draw {
     return values.begin()[random_.below(static_cast<std::uint32_t>(values.size()))];
   }
   [[nodiscard]] bool is(SimKind kind) const { return kind_ == kind; }
+  [[nodiscard]] bool changes_often() const { return is(SimKind::kShrink) || is(SimKind::kEarned); }
 
   void fabric();
   void settings();
@@ -53,6 +54,7 @@ class Draw {
   void acks();
   void connections();
   void memory();
+  [[nodiscard]] std::uint32_t messages_max() const;
   void messages();
   void groups();
   [[nodiscard]] std::uint32_t element_bytes(bool may_grow);
@@ -92,7 +94,7 @@ void Draw::settings() {
 void Draw::phases() {
   PhaseTable& table = config_.channel.phases;
   const bool grows =
-      is(SimKind::kAcks) || is(SimKind::kMemory) || is(SimKind::kGrowth) || is(SimKind::kStall) || is(SimKind::kShrink);
+      is(SimKind::kAcks) || is(SimKind::kMemory) || is(SimKind::kGrowth) || is(SimKind::kStall) || changes_often();
   const auto count = static_cast<std::uint8_t>(grows ? random_.between(2, 4) : random_.between(1, 4));
   const bool percent = random_.chance(500);
   std::uint32_t slot_bytes = is(SimKind::kTight) ? 64 : one_of({64, 100, 128, 200, 512, 513, 1000, 2000});
@@ -182,7 +184,7 @@ void Draw::memory() {
 }
 
 void Draw::special() {
-  if (closes(kind_) || is(SimKind::kShrink)) {
+  if (closes(kind_) || changes_often()) {
     if (random_.chance(300)) acks();
     if (random_.chance(300)) connections();
     if (random_.chance(300)) memory();
@@ -234,6 +236,16 @@ std::vector<std::vector<std::uint32_t>> Draw::chunks(bool may_grow) {
   return made;
 }
 
+std::uint32_t Draw::messages_max() const {
+  switch (kind_) {
+    case SimKind::kTight: return 60;
+    case SimKind::kReads: return 20;
+    case SimKind::kCrowd: return 800;
+    case SimKind::kEarned: return 400;
+    default: return 120;
+  }
+}
+
 void Draw::messages() {
   // Which directions may need larger rings: so that others are seen to stay small.
   std::vector<bool> grows(config_.peers * config_.peers);
@@ -241,8 +253,7 @@ void Draw::messages() {
     grows[i] = random_.chance(is(SimKind::kGrowth) ? 800 : 400);
   if (is(SimKind::kStall)) grows[1] = true;
   const bool thousands = is(SimKind::kThousands);
-  const std::uint32_t most = is(SimKind::kTight) ? 60 : is(SimKind::kReads) ? 20 : is(SimKind::kCrowd) ? 800 : 120;
-  const std::uint32_t count = thousands ? random_.between(2'000, 6'000) : random_.between(10, most);
+  const std::uint32_t count = thousands ? random_.between(2'000, 6'000) : random_.between(10, messages_max());
   const std::uint32_t bytes_max = thousands ? 20 * kSeedBytes : kSeedBytes;
   const std::uint32_t spread_us = one_of({0, 100, 3000});
   std::uint32_t bytes = 0;
@@ -286,6 +297,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_writes(config, kind);
   draw_closing(config, kind);
   draw_shrinking(config, kind);
+  draw_earning(config, kind);
   draw_hot_channels(config, kind);
   return config;
 }

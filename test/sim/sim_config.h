@@ -72,6 +72,7 @@ struct SimConfig {
   std::vector<SimWritePlan> writes;
   std::uint32_t responses_max = 0;               // messages sent from inside of the deliver callback
   std::vector<std::uint64_t> block_bytes_max;  // by rank; what a process can register at once
+  std::vector<bool> earns;  // by rank: larger rings are earned; empty: the first that does not fit is enough
   std::optional<SimDeath> death;
   bool black_hole = false;        // the dead process's host does not respond any more
   std::optional<AckStall> stall;  // until_us counts from the start
@@ -82,6 +83,12 @@ struct SimConfig {
   bool until_closed = false;  // the world goes on until all connections have ended
   bool until_small = false;   // or until all directions are back in the first phase
   bool in_turn = false;  // stories: processes take turns, one microsecond each
+
+  [[nodiscard]] ChannelSettings settings_of(std::uint32_t rank) const {
+    ChannelSettings settings = channel;
+    if (rank < earns.size() && earns[rank]) settings.growth = GrowthRule::kEarned;
+    return settings;
+  }
 };
 
 // The kinds of run, each a family of properties.
@@ -102,6 +109,7 @@ enum class SimKind : std::uint8_t {
   kCrowd,        // the same with many processes
   kThousands,    // the same with thousands, of 16 connections each
   kShrink,       // directions go back to smaller rings, and grow again
+  kEarned,       // larger rings are earned; they go back, are refused, and connections end
 };
 [[nodiscard]] constexpr bool closes(SimKind kind) {
   return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd || kind == SimKind::kThousands;
@@ -115,6 +123,8 @@ void draw_writes(SimConfig& config, SimKind kind);
 // When its connections end, and when its directions go back (sim_config_closing.cc). After all other plans.
 void draw_closing(SimConfig& config, SimKind kind);
 void draw_shrinking(SimConfig& config, SimKind kind);
+// Which processes earn their larger rings (there, too).
+void draw_earning(SimConfig& config, SimKind kind);
 // How many channels a process looks at, and what becomes of hints (sim_config_hot.cc).
 void draw_hot_channels(SimConfig& config, SimKind kind);
 

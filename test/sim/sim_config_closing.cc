@@ -33,10 +33,11 @@ std::uint32_t draw_bursts(SimConfig& config, SimRandom& random) {
 }  // namespace
 
 void draw_closing(SimConfig& config, SimKind kind) {
-  if (!closes(kind)) return;
+  if (!closes(kind) && kind != SimKind::kEarned) return;
   SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x636c6f7365u);
+  if (kind == SimKind::kEarned && random.chance(600)) return;
   const auto one_of = [&random](std::initializer_list<std::uint32_t> values) { return draw_one(random, values); };
-  const bool for_room = kind != SimKind::kIdle;
+  const bool for_room = kind != SimKind::kIdle && kind != SimKind::kEarned;
   if (kind == SimKind::kRoom) config.channel.connections_max = one_of({1, 1, 2, 3});
   if (kind == SimKind::kCrowd) config.channel.connections_max = one_of({1, 3, 8, 16});
   if (kind == SimKind::kThousands) {
@@ -55,10 +56,11 @@ void draw_closing(SimConfig& config, SimKind kind) {
 
 // Also where connections end, but not in worlds of thousands: those are about connections.
 void draw_shrinking(SimConfig& config, SimKind kind) {
-  const bool closing = closes(kind) && kind != SimKind::kThousands;
-  if (!closing && kind != SimKind::kShrink) return;
+  const bool closing = (closes(kind) || config.channel.idle_close_us != 0) && kind != SimKind::kThousands;
+  if (!closing && kind != SimKind::kShrink && kind != SimKind::kEarned) return;
   SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x736872696e6bu);
   if (closing && !random.chance(300)) return;
+  if (kind == SimKind::kEarned && random.chance(400)) return;
   config.channel.shrink_after_us = draw_one(random, {20, 100, 500, 2000});
   if (closing) return;
   const std::uint32_t all_us = draw_bursts(config, random);
@@ -66,6 +68,15 @@ void draw_shrinking(SimConfig& config, SimKind kind) {
     config.death = SimDeath{random.below(config.peers), random.between(20, all_us)};
   else
     config.until_small = random.chance(500);
+}
+
+// Where directions change often anyway: of some worlds each process by chance.
+void draw_earning(SimConfig& config, SimKind kind) {
+  const bool some = kind == SimKind::kShrink || (closes(kind) && kind != SimKind::kThousands);
+  if (!some && kind != SimKind::kEarned) return;
+  SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x6561726eu);
+  if (some && !random.chance(300)) return;
+  for (std::uint32_t rank = 0; rank < config.peers; ++rank) config.earns.push_back(random.chance(some ? 500 : 800));
 }
 
 }  // namespace bufenlarge::sim

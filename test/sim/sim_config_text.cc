@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a world is, in words.
+#include <algorithm>
+
 #include "sim/sim_config.h"
 
 namespace bufenlarge::sim {
@@ -35,6 +37,9 @@ std::string describe(const SimConfig& config) {
          (config.channel.shrink_after_us != 0
               ? ", shrinks after " + std::to_string(config.channel.shrink_after_us) + " us"
               : "") +
+         (config.earns.empty()
+              ? ""
+              : ", " + std::to_string(std::ranges::count(config.earns, true)) + " of them earn larger rings") +
          (config.channel.connections_max != 0
               ? ", at most " + std::to_string(config.channel.connections_max) + " connections"
               : config.port_links_max != 0

@@ -43,7 +43,7 @@ SimPeer::SimPeer(World& world, std::uint32_t rank)
   port_.memory().set_safe_bytes(std::max<std::size_t>(config.channel.phases.at(0).ring_bytes(), 4096));
   if (rank < config.block_bytes_max.size()) port_.memory().set_block_bytes_max(config.block_bytes_max[rank]);
   world.fabric.ports.push_back(&port_);
-  context_ = std::make_unique<Context>(port_, config.channel, rank, config.peers, kJobKey,
+  context_ = std::make_unique<Context>(port_, config.settings_of(rank), rank, config.peers, kJobKey,
                                        UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, released_up,
                                                   written_up});
   context_->share_addresses(world.addresses.data(), kAddressBytes);

@@ -10,8 +10,8 @@ namespace bufenlarge::sim {
 #define BUFENLARGE_SIM_TOTALS(X)                                                                    \
   X(seeds) X(steps) X(virtual_ms) X(messages) X(bytes) X(fragments_delivered) X(responses_inside)   \
   X(slot_writes) X(slots_written) X(torn_writes) X(rereads) X(agains) X(grant_words)                \
-  X(repeat_words) X(enlargements) X(shrinks) X(refusals) X(narrow) X(acks) X(acks_torn) X(acks_late)           \
-  X(acks_corrupted) X(acks_lost) X(acks_part_lost) X(acks_changed) X(repeats) X(acks_rejected)      \
+  X(repeat_words) X(enlargements) X(earned) X(shrinks) X(refusals) X(narrow) X(acks) X(acks_torn)   \
+  X(acks_late) X(acks_corrupted) X(acks_lost) X(acks_part_lost) X(acks_changed) X(repeats) X(acks_rejected)      \
   X(notifications) X(notifications_after_loss) X(mixed_checked) X(mixed_notified) X(overtakes)      \
   X(connections) X(crossings) X(connects_refused) X(attempts_lost) X(attempts_unanswered)            \
   X(lost_unnamed) X(descriptors_lacked) X(accepts_lost) X(rejections)                               \

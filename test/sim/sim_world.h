@@ -66,7 +66,8 @@ class SimWorld {
   void check_end();
   void check_channel(const SimPeer& peer, std::uint32_t other);
   [[nodiscard]] static bool narrow(const SimPeer::Channel& from, const SimPeer::Channel& to);
-  [[nodiscard]] bool grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments) const;
+  [[nodiscard]] bool grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow, bool fragments,
+                                    bool earns) const;
   void check_direction(const SimPeer& sender, const SimPeer& receiver);
   void check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow);
   void check_memory(const SimPeer& peer);

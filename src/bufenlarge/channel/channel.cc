@@ -48,8 +48,8 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
     return Status::kOk;
   const ChannelSettings& settings = core().settings;
   const std::uint8_t present = send_ring_.phase();
-  const VectorPlan plan = plan_vector(vector, settings.phases, present, enlargement_.limit(), settings.vector_mode);
-  send_ring_.note_use(vector);
+  const std::uint8_t limit = enlargement_.limit_for(vector);
+  const VectorPlan plan = plan_vector(vector, settings.phases, present, limit, settings.vector_mode);
   if (plan.phase != present) [[unlikely]] {
     enlargement_.begin(plan.phase);
     return failed() ? failure() : Status::kAgain;
@@ -81,7 +81,7 @@ template <class PortT>
 Status Channel<PortT>::send_fenced(std::span<const iovec> vector, std::size_t& sent) {
   sent = 0;
   if (!link_.ready()) return not_open();
-  if ((rendezvous_ && !rendezvous_->one_sided.all_posted()) || !has_room_for_all(vector))
+  if ((rendezvous_ && !rendezvous_->one_sided.all_posted()) || !takes_whole(vector))
     return failed() ? failure() : Status::kAgain;
   const std::uint64_t before = send_ring_.notify_all();
   const Status status = send(vector, false, sent);
@@ -89,18 +89,19 @@ Status Channel<PortT>::send_fenced(std::span<const iovec> vector, std::size_t& s
   return status;
 }
 
-// Also when the direction is to grow first. The message was made for one slot, but the ring may have become smaller
-// since: then it waits for several slots, and, when they are too small together, until the direction may grow again.
+// The message was made for one slot, but the ring may have become smaller since. Then the direction grows first, by
+// either rule (GROWTH); where it may not, the message waits for several slots, and, when they are too small together,
+// until it may grow again.
 template <class PortT>
-bool Channel<PortT>::has_room_for_all(std::span<const iovec> vector) {
-  std::size_t bytes = 0;
-  std::size_t largest = 0;
-  for (const iovec& element : vector) {
-    bytes += element.iov_len;
-    largest = std::max(largest, element.iov_len);
-  }
-  if (largest > send_ring_.threshold_bytes() && send_ring_.phase() < enlargement_.limit()) return true;
-  return bytes <= std::size_t{send_ring_.room()} * send_ring_.capacity();
+bool Channel<PortT>::takes_whole(std::span<const iovec> vector) {
+  if (!send_ring_.open()) return false;
+  const std::uint8_t present = send_ring_.phase();
+  const VectorPlan plan =
+      plan_vector(vector, core().settings.phases, present, enlargement_.limit(), VectorMode::kWhole);
+  const std::uint32_t capacity = send_ring_.capacity();
+  if (plan.phase == present) return plan.bytes <= std::size_t{send_ring_.room(plan.bytes / capacity + 1)} * capacity;
+  enlargement_.begin(plan.phase);
+  return false;
 }
 
 template <class PortT>

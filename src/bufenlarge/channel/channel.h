@@ -133,7 +133,7 @@ class Channel : public SendTarget {
 
  private:
   [[nodiscard]] Status not_open();
-  [[nodiscard]] bool has_room_for_all(std::span<const iovec> vector);
+  [[nodiscard]] bool takes_whole(std::span<const iovec> vector);
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
   void take_enlarge_request(std::span<const std::byte> payload);
   void serve_words();

@@ -96,6 +96,7 @@ struct Core {
   ClosingCounters closing;
   std::uint64_t enlargements = 0;  // of all directions, and their way back
   std::uint64_t shrinks = 0;
+  std::uint64_t exchange_us = 0;  // what the quickest growth of a direction took; 0: none has grown
   PollGroups<Channel> rings;
   std::vector<Channel*> links;  // channels with an endpoint
   std::size_t links_most = 0;   // that there were at one time

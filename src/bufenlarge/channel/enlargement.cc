@@ -20,7 +20,8 @@ Enlargement<PortT>::Enlargement(PeerLink<Port>& link, SendRing<Port>& send_ring,
       sender_(link.core().settings.ack_timeout_us),
       policy_(link.core().settings.shrink_after_us),
       most_(link.core().settings.enlargement ? link.core().settings.phases.last() : std::uint8_t{0}),
-      limit_(most_) {
+      limit_(most_),
+      earns_(link_.core().settings.growth == GrowthRule::kEarned) {
   sender_.set_log(link.state_log());
   receiver_.set_log(link.state_log());
 }
@@ -29,6 +30,7 @@ template <class PortT>
 void Enlargement<PortT>::end() {
   sender_.restart();
   receiver_.restart();
+  growth_.restart();
   policy_.restart();
   peer_phase_ = 0;
 }
@@ -56,11 +58,48 @@ void Enlargement<PortT>::ask() {
 
 template <class PortT>
 bool Enlargement<PortT>::grow_to_limit() {
-  send_ring_.note_use(most_);
-  const std::uint8_t limit = this->limit();
-  if (!send_ring_.open() || send_ring_.phase() >= limit) return false;
+  if (!send_ring_.open()) return false;
+  const std::uint8_t limit = limit_for(most_, send_ring_.capacity());
+  if (send_ring_.phase() >= limit) return false;
   begin(limit);
   return true;
+}
+
+// Only what there is room for now counts, also while no larger phase may be asked for.
+template <class PortT>
+std::uint8_t Enlargement<PortT>::limit_for(std::uint8_t needed, std::size_t bytes) {
+  const std::uint8_t limit = this->limit();
+  if (!earns_) {
+    send_ring_.note_use(needed);
+    return limit;
+  }
+  const std::uint32_t room = send_ring_.room(bytes / send_ring_.capacity() + 1);
+  keep(needed, std::min(bytes, std::size_t{room} * send_ring_.capacity()));
+  const std::uint8_t present = send_ring_.phase();
+  if (std::min(needed, most_) <= present) return limit;
+  return std::min(limit, spend(present, needed, bytes, room));
+}
+
+// Where directions go back, a phase is needed when it would be earned from the one that is known to be needed.
+template <class PortT>
+void Enlargement<PortT>::keep(std::uint8_t needed, std::size_t bytes) {
+  const std::uint8_t used = send_ring_.used_phase();
+  const std::uint8_t present = send_ring_.phase();
+  if (!policy_.on() || std::min(needed, present) <= used) return;
+  const std::uint32_t slots = link_.core().settings.phases.at(used).slots;
+  const std::uint8_t earned = std::min(present, spend(used, std::min(needed, present), bytes, slots));
+  if (earned != used) send_ring_.note_use(earned);
+}
+
+// Returns the phase beyond `from` that was earned; else `from`, and what these bytes cost there is spent.
+template <class PortT>
+std::uint8_t Enlargement<PortT>::spend(std::uint8_t from, std::uint8_t needed, std::size_t bytes, std::uint32_t room) {
+  const std::uint64_t now_us = link_.port().now_us();
+  const std::uint8_t earned = growth_.earned(from, GrowthPolicy::cost(link_.core().exchange_us), now_us);
+  if (earned != from) return earned;
+  const std::uint32_t capacity = link_.core().settings.phases.at(from).capacity();
+  growth_.spend(needed, (bytes + capacity - 1) / capacity, room, now_us);
+  return from;
 }
 
 template <class PortT>
@@ -155,10 +194,20 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
   } else if (phase > former) {
     refusals_ = 0;
   }
+  settle_growth(former, phase, now_us);
   policy_.changed(former, phase, asked_us_, now_us);
   if (!shrinks) return;
   send_ring_.stage_control(SlotKind::kHello, {});
   send_ring_.flush();
+}
+
+template <class PortT>
+void Enlargement<PortT>::settle_growth(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us) {
+  if (phase < former) growth_.restart();
+  if (phase <= former) return;
+  std::uint64_t& quickest_us = link_.core().exchange_us;
+  const std::uint64_t took_us = std::max<std::uint64_t>(now_us - asked_us_, 1);
+  quickest_us = quickest_us == 0 ? took_us : std::min(quickest_us, took_us);
 }
 
 // As many slots as the peer's ring has, of the largest phase that can be had: slots that are smaller than the peer's

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Enlargement of both directions of one channel, and their way back to smaller rings: the two machines of
-// protocol/enlarge_sender.h and protocol/enlarge_receiver.h get their clocks, their words and their memory, and
-// protocol/shrink_policy.h says when a direction goes back.
+// protocol/enlarge_sender.h and protocol/enlarge_receiver.h get their clocks, their words and their memory,
+// protocol/growth_policy.h says when a larger ring is earned, and protocol/shrink_policy.h when a direction goes back.
 //
 // Who may call it: Channel, which begins the enlargement of a message that does not fit and serves what waits;
 // RendezvousResponder, which grows before it responds through the ring.
 #pragma once
 
+#include <sys/uio.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "channel/peer_link.h"
 #include "channel/receive_ring.h"
 #include "channel/send_ring.h"
 #include "protocol/enlarge_receiver.h"
 #include "protocol/enlarge_sender.h"
+#include "protocol/growth_policy.h"
 #include "protocol/shrink_policy.h"
+#include "protocol/vector_plan.h"
 
 namespace bufenlarge {
 
@@ -32,7 +38,8 @@ class Enlargement {
     sender_.need(phase);
     ask();
   }
-  // Begins to grow as far as the direction may. False when it need not or cannot.
+  // To be called before data goes through the ring, of which each slot is full: begins to grow as far as the direction
+  // may. False when it need not or cannot, or has not earned that.
   [[nodiscard]] bool grow_to_limit();
   // The highest phase the sending direction may ask for now: the present one when enlargement is off, for a time after
   // a refusal, and, where directions also shrink, right after a change.
@@ -40,6 +47,16 @@ class Enlargement {
     if (limit_ == most_ && !policy_.on()) [[likely]]
       return limit_;
     return limit_at(link_.port().now_us());
+  }
+  // The highest phase it may ask for because of this vector, which is sent now. When a larger ring is to be earned
+  // (GROWTH), it is the present phase until it is; what goes in fragments then is noted.
+  [[nodiscard]] std::uint8_t limit_for(std::span<const iovec> vector) {
+    if (earns_) [[unlikely]] {
+      const VectorSize size = size_of(vector);
+      return limit_for(link_.core().settings.phases.phase_for(size.largest, 0), size.bytes);
+    }
+    send_ring_.note_use(vector);
+    return limit();
   }
   // To be called now and then, with nothing under way: asks for a smaller ring when a large one is not needed.
   void look_at_use(std::uint64_t now_us);
@@ -68,6 +85,10 @@ class Enlargement {
 
  private:
   [[nodiscard]] std::uint8_t limit_at(std::uint64_t now_us);
+  // The same as for a vector of so many bytes, with an element that needs this phase.
+  [[nodiscard]] std::uint8_t limit_for(std::uint8_t needed, std::size_t bytes);
+  void keep(std::uint8_t needed, std::size_t bytes);
+  [[nodiscard]] std::uint8_t spend(std::uint8_t from, std::uint8_t needed, std::size_t bytes, std::uint32_t room);
   void ask();
   void serve_request();
   void serve_acknowledgement(std::uint64_t now_us);
@@ -75,6 +96,7 @@ class Enlargement {
   // One exchange of a direction, in its counters and in the context's.
   void count(DirectionCounters& counters, bool enlarged, bool shrunk, bool refused);
   void note_exchange(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
+  void settle_growth(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
   [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
   [[nodiscard]] AckStatus provision_receive_ring(std::uint8_t wanted);
   void acknowledge(AckStatus status);
@@ -86,6 +108,7 @@ class Enlargement {
   ReceiveRing<Port>& receive_ring_;
   EnlargeSender sender_;
   EnlargeReceiver receiver_;
+  GrowthPolicy growth_;
   ShrinkPolicy policy_;
   std::uint64_t asked_us_ = 0;              // when the change that is under way began
   std::uint64_t provision_retry_us_ = 0;    // when memory for a send ring is asked for again
@@ -95,6 +118,7 @@ class Enlargement {
   const std::uint8_t most_;
   std::uint8_t limit_;
   std::uint8_t peer_phase_ = 0;  // of the peer's receive ring
+  const bool earns_;
   bool ack_due_ = false;
   bool repeat_due_ = false;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "protocol/vector_plan.h"
 #include "protocol/words.h"
 
 namespace bufenlarge {
@@ -134,10 +135,7 @@ void SendRing<PortT>::note_use(std::uint8_t phase) {
 
 template <class PortT>
 void SendRing<PortT>::note_use(std::span<const iovec> elements) {
-  if (!watches_use_) return;
-  std::size_t largest = 0;
-  for (const iovec& element : elements) largest = std::max(largest, element.iov_len);
-  note_use(phases().phase_for(largest, 0));
+  if (watches_use_) note_use(phases().phase_for(size_of(elements).largest, 0));
 }
 
 template <class PortT>

@@ -73,7 +73,8 @@ class SendRing {
   void note_use(std::uint8_t phase);
   // The same for what is sent now: the phase of its largest element.
   void note_use(std::span<const iovec> elements);
-  // The largest phase that was needed since the last call.
+  // The largest phase that was needed since the last call of take_used_phase().
+  [[nodiscard]] std::uint8_t used_phase() const { return used_phase_; }
   [[nodiscard]] std::uint8_t take_used_phase();
 
   // Nothing waits to go, and no message or growth is under way.
@@ -88,10 +89,10 @@ class SendRing {
   // Both steps at once.
   void stage_control(SlotKind kind, std::span<const std::byte> payload);
 
-  // Free slots. Reads the peer's grant where there are none.
-  [[nodiscard]] std::uint32_t room() {
+  // Free slots. Reads the peer's grant where there are fewer than are wanted.
+  [[nodiscard]] std::uint32_t room(std::size_t wanted = 1) {
     const std::uint32_t slots = producer_.room();
-    return slots != 0 ? slots : room_by_grant();
+    return slots >= wanted ? slots : room_by_grant();
   }
   // The oldest write in flight is complete.
   void on_written() { producer_.complete(in_flight_.completed()); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "protocol/growth_policy.h"
 #include "protocol/phase_table.h"
 #include "protocol/vector_plan.h"
 
@@ -13,6 +14,7 @@ struct ChannelSettings {
   PhaseTable phases;
   VectorMode vector_mode = VectorMode::kPartial;
   bool enlargement = true;
+  GrowthRule growth = GrowthRule::kFirst;
   std::uint64_t ack_timeout_us = 1'000'000;
   std::uint64_t connect_timeout_us = 30'000'000;
   std::uint64_t idle_close_us = 0;      // 0: connections that are not used stay

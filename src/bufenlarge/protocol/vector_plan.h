@@ -9,6 +9,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,20 @@
 #include "protocol/phase_table.h"
 
 namespace bufenlarge {
+
+struct VectorSize {
+  std::size_t bytes = 0;    // of all elements
+  std::size_t largest = 0;  // of one element
+};
+
+[[nodiscard]] inline VectorSize size_of(std::span<const iovec> vector) {
+  VectorSize size;
+  for (const iovec& element : vector) {
+    size.bytes += element.iov_len;
+    size.largest = std::max(size.largest, element.iov_len);
+  }
+  return size;
+}
 
 enum class VectorMode : std::uint8_t { kPartial, kWhole };
 
@@ -26,7 +41,8 @@ struct VectorPlan {
 };
 
 // `limit` is the highest phase the direction may use: the table's last one, or the present one when
-// enlargement is off or was refused. At the limit no element is too large: it goes in fragments.
+// enlargement is off or was refused, or a larger ring is not earned yet. At the limit no element is too
+// large: it goes in fragments.
 VectorPlan plan_vector(std::span<const iovec> vector, const PhaseTable& table, std::uint8_t present,
                        std::uint8_t limit, VectorMode mode);
 

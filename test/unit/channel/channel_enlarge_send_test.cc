@@ -183,5 +183,25 @@ TEST_CASE("a phase in between is left out when the element needs a larger one", 
   CHECK(asked.fixture.port.news() == Log{"allocate 8192", "free 512"});
 }
 
+TEST_CASE("a fenced message goes whole, after the direction has grown for any of its elements", "[channel][B1]") {
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  const Vector vector({8, 5000});
+  std::size_t sent = 1;
+  CHECK(fixture.channel().send_fenced(vector.all(), sent) == Status::kAgain);
+  CHECK(sent == 0);
+  const EnlargeRequest request = request_in(peer.next().value());
+  CHECK(request.phase == 1);
+  CHECK(fixture.channel().send_fenced(vector.all(), sent) == Status::kAgain);
+  fixture.rounds();
+  peer.acknowledge(peer.provision(1, request.number));
+  fixture.rounds(2);
+  CHECK(fixture.channel().send_fenced(vector.all(), sent) == Status::kOk);
+  CHECK(sent == 5008);
+  const auto slot = peer.next();
+  REQUIRE(slot);
+  CHECK(slot->payload == vector.bytes());
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

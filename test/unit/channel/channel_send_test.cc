@@ -203,6 +203,20 @@ TEST_CASE("a slot that is granted before its write is complete is not written ov
   CHECK(fixture.send({200}) == Sent{Status::kOk, 200});
 }
 
+TEST_CASE("a message of several slots that must go whole goes when a grant makes room for it", "[channel][write]") {
+  ContextFixture fixture(without_enlargement(three_phases()));
+  FakePeer& peer = fixture.connect();
+  for (int i = 0; i < 2; ++i) REQUIRE(fixture.send({8}) == Sent{Status::kOk, 8});
+  CHECK(drain(peer).marks.size() == 2);
+  fixture.rounds();
+  std::size_t sent = 0;
+  const Vector three_slots({300});
+  CHECK(fixture.channel().send_fenced(three_slots.all(), sent) == Status::kAgain);
+  peer.grant_all();
+  CHECK(fixture.channel().send_fenced(three_slots.all(), sent) == Status::kOk);
+  CHECK(drain(peer).bytes == three_slots.bytes());
+}
+
 TEST_CASE("the consumed position rides on every slot", "[channel]") {
   ContextFixture fixture;
   FakePeer& peer = fixture.connect();
