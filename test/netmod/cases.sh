@@ -6,7 +6,7 @@
 
 programs=(demo growth p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
     collectives_v collectives_neighbor onesided onesided_atomic onesided_puts threads starve partitioned comms)
-settings=(default slots100 three off one-slot whole threshold shm mixed read)
+settings=(default slots100 three off one-slot earned whole threshold shm mixed read)
 
 # Environment of a setting. All but shm and mixed keep the ranks off shared memory.
 setting_environment() {
@@ -17,6 +17,7 @@ setting_environment() {
         three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_PHASES=256,2048,16384" ;;
         off) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ENLARGEMENT=off" ;;
         one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLOTS=1" ;;
+        earned) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_GROWTH=earned" ;;
         whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_VECTOR=whole" ;;
         threshold) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_THRESHOLD=80%" ;;
         shm) echo MPIR_CVAR_NOLOCAL=0 ;;
@@ -81,7 +82,7 @@ quick_cases() {
     for setting in default off slots100; do
         program_case p2p_sizes "$setting" 2 bytes=64M
     done
-    for setting in slots100 three off one-slot whole threshold; do
+    for setting in slots100 three off one-slot earned whole threshold; do
         for name in p2p_sizes p2p_random datatypes; do
             program_case "$name" "$setting" 4
         done
@@ -99,12 +100,13 @@ quick_cases() {
     program_case stream default 4
     program_case threads one-slot 2
     program_case yields default 2
+    for ranks in 2 $(($(nproc --all) + 2)); do program_case sessions default "$ranks"; done
     echo "allreduce/default/4|steps|4|allreduce|default 4800|60"
     program_case sleeps default 2
     program_case sleeps_crowded default $(($(nproc --all) + 2))
     program_case late default 3 seconds=12
     program_case onesided one-slot 3
-    for setting in slots100 off one-slot threshold; do program_case onesided_puts "$setting" 3; done
+    for setting in slots100 off one-slot earned threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
 }

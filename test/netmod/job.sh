@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Runs one MPI job at a time, bounded in time, and ends exactly its own processes. Sourced. Bash.
 #
-# mpiexec gives each process a session of its own, so neither the group nor the session tells which
-# processes belong to a job. A variable in the environment does: every process of the job inherits it.
+# mpiexec gives each process a process group of its own, and most a session, so neither tells which processes belong to
+# a job. A variable in the environment does: every process of the job inherits it.
 
 job_number=0
 job_mark=''

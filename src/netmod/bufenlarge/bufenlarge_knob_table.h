@@ -19,7 +19,8 @@
       "added up on their way.")                                                                          \
     X(YIELD_AFTER, yield_after, "auto", "auto, or 0 to 1000000; 0 is never",                             \
       "After this many rounds of progress without an event a process offers its processor to others "    \
-      "(sched_yield). auto: 4 where the job has more processes on the host than there are processors, otherwise 32.") \
+      "(sched_yield). auto: 4 where the job has more processes on the host than there are processors and another " \
+      "wants this processor, otherwise 32.")                                                             \
     X(SLEEP_AFTER, sleep_after, "auto", "auto, never, or 1us to 1s, as a number with us, ms or s",       \
       "After this long without an event a process that waits in MPI sleeps until something comes, and leaves " \
       "its processor to others. auto: 5us where the job has more processes on the host than there are "    \

@@ -31,28 +31,39 @@
 #define WHILE_US_MAX 320000u
 /* Rounds without an event, by default, before it yields. */
 #define YIELD_AFTER_CROWDED 4u
+/* A yield that takes less gave way to nobody. */
+#define ALONE_NS 2000u
 
 /* Whether this process yields or sleeps now. One that may sleep has one VCI and one thread. */
 static struct {
     bool chooses;               /* otherwise it always sleeps */
     bool sleeps;
+    bool alone;                 /* the last yield returned at once */
     uint64_t long_us;           /* a yield that takes as much is long */
     uint64_t while_us;          /* the last */
     uint64_t ends_us;           /* of the last while */
 } waiting;
 
-static uint64_t now_us(void)
+static uint64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }
 
-static void yield_or_begin_to_sleep(void)
+static uint64_t now_us(void)
 {
-    const uint64_t begin = now_us();
+    return now_ns() / 1000u;
+}
+
+static void yield_or_begin_to_sleep(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    const uint64_t begin_ns = now_ns();
     sched_yield();
-    const uint64_t end = now_us();
+    const uint64_t end_ns = now_ns(), begin = begin_ns / 1000u, end = end_ns / 1000u;
+    waiting.alone = MPIDI_BUFENLARGE_global.knobs.yield_auto && end_ns - begin_ns < ALONE_NS;
+    if (waiting.alone)
+        vci->rounds_empty = 0;
     if (end - begin < waiting.long_us)
         return;
     const bool soon = begin - waiting.ends_us < waiting.while_us;
@@ -81,10 +92,10 @@ void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci)
 void MPIDI_BUFENLARGE_yield_or_sleep(MPIDI_BUFENLARGE_vci_t * vci)
 {
     if (waiting.chooses && !waiting.sleeps) {
-        if (vci->rounds_empty < vci->yield_after)
+        if (vci->rounds_empty < (waiting.alone ? MPIDI_BUFENLARGE_global.knobs.yield_after : vci->yield_after))
             vci->rounds_empty++;
         else
-            yield_or_begin_to_sleep();
+            yield_or_begin_to_sleep(vci);
         return;
     }
     const uint64_t now = now_us();
