@@ -43,6 +43,8 @@ setting_environment() {
         sums) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SUMMARY_PROCESSES=4" ;;
         cap*) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_CONNECTIONS=${1#cap}" ;;
         idle) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_IDLE_CLOSE=1ms" ;;
+        limited) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_UNEXPECTED=262144" ;;
+        unlimited) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_UNEXPECTED=off" ;;
         shrink) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SHRINK_AFTER=1ms" ;;
         vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
@@ -109,6 +111,8 @@ quick_cases() {
     for setting in slots100 off one-slot earned threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
+    for setting in limited unlimited; do program_case flood "$setting" 4; done
+    program_case flood limited 8 "bytes=6000 rounds=2000"
 }
 
 full_cases() {

@@ -56,6 +56,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn_queue.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_unexpected.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_window.c
 
 errnames_txt_files += src/mpid/ch4/netmod/bufenlarge/errnames.txt

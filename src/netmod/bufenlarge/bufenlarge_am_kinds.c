@@ -56,6 +56,11 @@ static const char *check_report(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * w
     return MPIDI_BUFENLARGE_report_is_awaited(peer) ? NULL : "it sent a report to a process that awaits none of it";
 }
 
+static const char *check_eager_limit(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+{
+    return wire->detail > 1 || wire->data_bytes > 0 ? MPIDI_BUFENLARGE_UNKNOWN_KIND : NULL;
+}
+
 static const char *check_disconnect(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
 {
     return MPIDI_BUFENLARGE_is_other_job(peer) ? NULL : MPIDI_BUFENLARGE_UNKNOWN_KIND;
@@ -66,9 +71,12 @@ static const char *check_disconnect(uint32_t peer, const MPIDI_BUFENLARGE_wire_t
 static const char *take_am(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
                            const void *am_hdr, const void *data)
 {
+    const MPIR_Request *last = MPIDI_BUFENLARGE_unexpected_last(vci);
     const int mpi_errno = MPIDI_BUFENLARGE_call_handler(vci, wire, am_hdr, data, 0, NULL);
     if (unlikely(mpi_errno != MPI_SUCCESS))
         MPIDI_BUFENLARGE_keep_error(vci, mpi_errno);
+    if (wire->handler_id == MPIDIG_SEND)
+        MPIDI_BUFENLARGE_unexpected_begin(vci, peer, last, (size_t) wire->data_bytes);
     return NULL;
 }
 
@@ -96,6 +104,16 @@ static const char *take_disconnect(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, 
     return NULL;
 }
 
+static const char *take_eager_limit(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                                    const void *am_hdr, const void *data)
+{
+    MPIDI_BUFENLARGE_peer_t *from = MPIDI_BUFENLARGE_peer_get(vci, peer);
+    if (from == NULL)
+        return MPIDI_BUFENLARGE_NO_MEMORY;
+    MPIDI_BUFENLARGE_eager_limit_arrived(vci, from, wire->detail != 0);
+    return NULL;
+}
+
 const MPIDI_BUFENLARGE_am_kind_t MPIDI_BUFENLARGE_am_kinds[MPIDI_BUFENLARGE_KIND_COUNT] = {
     [MPIDI_BUFENLARGE_KIND_AM] = {UINT64_MAX, check_am, take_am, true},
     [MPIDI_BUFENLARGE_KIND_REPORT] = {REPORT_BYTES_MAX, check_report, take_report, false},
@@ -106,4 +124,5 @@ const MPIDI_BUFENLARGE_am_kind_t MPIDI_BUFENLARGE_am_kinds[MPIDI_BUFENLARGE_KIND
         {MPIDI_BUFENLARGE_EAGER_MAX, NULL, MPIDI_BUFENLARGE_replies_arrived, false},
     [MPIDI_BUFENLARGE_KIND_SPAWN] = {SPAWN_BYTES_MAX, NULL, take_spawn, false},
     [MPIDI_BUFENLARGE_KIND_DISCONNECT] = {SPAWN_BYTES_MAX, check_disconnect, take_disconnect, false},
+    [MPIDI_BUFENLARGE_KIND_EAGER_LIMIT] = {0, check_eager_limit, take_eager_limit, false},
 };

@@ -224,11 +224,11 @@ static ATTRIBUTE((noinline)) const char *take_whole(vci_t * vci, uint32_t peer, 
     return unlikely(text != NULL) ? text : kind->whole(vci, peer, wire, am_hdr, am_hdr + wire->am_hdr_bytes);
 }
 
-static const char *take_eager(vci_t * vci, const MPIDI_BUFENLARGE_eager_t * eager, size_t bytes)
+static const char *take_eager(vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_eager_t * eager, size_t bytes)
 {
     if (unlikely(eager->data_bytes != bytes - sizeof(*eager)))
         return MPIDI_BUFENLARGE_CONTRADICTION;
-    return MPIDI_BUFENLARGE_eager_deliver(vci, eager, eager + 1);
+    return MPIDI_BUFENLARGE_eager_deliver(vci, peer, eager, eager + 1);
 }
 
 /* The library's deliver callback. */
@@ -241,7 +241,7 @@ void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_
         receive_fragment(user, peer, data, bytes, marks);
         return;
     }
-    const char *text = likely(wire->kind == MPIDI_BUFENLARGE_KIND_EAGER) ? take_eager(user, data, bytes)
+    const char *text = likely(wire->kind == MPIDI_BUFENLARGE_KIND_EAGER) ? take_eager(user, peer, data, bytes)
         : take_whole(user, peer, wire, bytes);
     if (unlikely(text != NULL))
         MPIDI_BUFENLARGE_peer_lost(user, peer, BUFENLARGE_ERR_PROTOCOL, text);

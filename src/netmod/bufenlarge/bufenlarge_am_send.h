@@ -25,6 +25,14 @@ MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPI
     return likely(peer != NULL) ? peer->direct : NULL;
 }
 
+/* The same for a message with eager data. */
+MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_eager(const MPIDI_av_entry_t * av, int vci)
+{
+    const MPIDI_BUFENLARGE_peer_t *peer =
+        MPIDI_BUFENLARGE_peer_known(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
+    return likely(peer != NULL) ? peer->eager : NULL;
+}
+
 /* Hands header and data to the library, with the library's flags. Returns true when it took both whole; sets send->sent
  * and send->status in any case. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_try_send(bufenlarge_channel_t * channel,
@@ -81,6 +89,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
     if ((MPI_Aint) data_bytes >= MPIDI_BUFENLARGE_global.rendezvous_min
         && MPIDI_BUFENLARGE_may_advertise(data, count, datatype, data_bytes)) {
         mpi_errno = MPIDI_BUFENLARGE_send_rendezvous(comm, rank, &send, &header.wire, data, count, datatype);
+        goto fn_exit;
+    }
+    if (unlikely(MPIDI_BUFENLARGE_vci(dst_vci)->no_eager_peers > 0) && handler_id == MPIDIG_SEND && data_bytes > 0
+        && MPIDI_BUFENLARGE_takes_no_eager(comm, rank, MPIDI_BUFENLARGE_vci(dst_vci))) {
+        mpi_errno = MPIDI_BUFENLARGE_send_asking(comm, rank, am_hdr, data, count, datatype, dst_vci, sreq);
         goto fn_exit;
     }
     if (unlikely((!contig || MPIDI_BUFENLARGE_on_device(data)) && data_bytes > 0)) {
@@ -151,13 +164,16 @@ MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(u
     return MPIDI_BUFENLARGE_rendezvous_matched;
 }
 
-/* A request owns nothing of this netmod (bufenlarge_pre.h). */
 MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
 {
+    MPIDIG_REQUEST(req, netmod_am.bufenlarge.sender) = 0;
 }
 
+/* MPICH calls it when a request is complete, with the lock of its VCI. */
 MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_finalize(MPIR_Request * req)
 {
+    if (unlikely(MPIDIG_REQUEST(req, netmod_am.bufenlarge.sender) != 0))
+        MPIDI_BUFENLARGE_unexpected_end(req);
 }
 
 #endif /* BUFENLARGE_AM_SEND_H_INCLUDED */

@@ -155,11 +155,10 @@ static bool advance(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
 static void enqueue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
                     MPIDI_BUFENLARGE_deferred_t * deferred)
 {
-    if (peer->backlog == NULL) {
+    if (peer->backlog == NULL)
         DL_APPEND(vci->busy, peer);
-        peer->direct = NULL;
-    }
     DL_APPEND(peer->backlog, deferred);
+    MPIDI_BUFENLARGE_peer_paths(peer);
 }
 
 static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer,
@@ -168,7 +167,7 @@ static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
     DL_DELETE(peer->backlog, deferred);
     if (peer->backlog == NULL) {
         DL_DELETE(vci->busy, peer);
-        peer->direct = peer->lost_text ? NULL : peer->channel;
+        MPIDI_BUFENLARGE_peer_paths(peer);
     }
 }
 

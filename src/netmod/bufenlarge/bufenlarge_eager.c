@@ -75,7 +75,7 @@ static bool complete_posted(int vci, const MPIDI_BUFENLARGE_eager_t * eager, con
 }
 
 /* Takes a message that is here as a whole. Returns what is wrong with it. */
-const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
+const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
                                            const MPIDI_BUFENLARGE_eager_t * eager, const void *data)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -86,11 +86,13 @@ const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
     if (unlikely(text != NULL))
         return text;
     if (unlikely(!complete_posted(vci->number, eager, data, &mpi_errno))) {
+        const MPIR_Request *last = MPIDI_BUFENLARGE_unexpected_last(vci);
         make_hdr(eager, &hdr);
         MPIDIG_AM_ATTR_SET_VCIS(attr, vci->number, vci->number);
         mpi_errno = MPIDIG_global.target_msg_cbs[MPIDIG_SEND] (&hdr, (void *) data,
                                                                (MPI_Aint) eager->data_bytes, attr,
                                                                NULL);
+        MPIDI_BUFENLARGE_unexpected_begin(vci, number, last, eager->data_bytes);
     }
     if (unlikely(mpi_errno != MPI_SUCCESS))
         MPIDI_BUFENLARGE_keep_error(vci, mpi_errno);

@@ -59,6 +59,8 @@ struct MPIDI_BUFENLARGE_gets;   /* bufenlarge_rma_get.c */
 typedef struct MPIDI_BUFENLARGE_peer {
     /* The channel while a send may use it at once: the peer is not lost and has no backlog. */
     bufenlarge_channel_t *direct;
+    /* The same for eager data: NULL also while the peer takes none (bufenlarge_unexpected.c). */
+    bufenlarge_channel_t *eager;
     bufenlarge_channel_t *channel;
     MPIDI_BUFENLARGE_deferred_t *backlog;/* in order; only the first may be open in the library */
     struct MPIDI_BUFENLARGE_peer *next, *prev;  /* in vci->busy, while there is a backlog */
@@ -66,12 +68,15 @@ typedef struct MPIDI_BUFENLARGE_peer {
     struct MPIDI_BUFENLARGE_receive *receive;   /* made for the first message in several fragments */
     struct MPIDI_BUFENLARGE_rma *rma;   /* made for the first one-sided operation */
     char *lost_text;            /* why the peer is lost; NULL while it is not */
-    bufenlarge_status_t lost_status;
     uint32_t number;            /* the rank in MPI_COMM_WORLD; processes of other jobs follow */
     uint32_t sources;           /* advertised to it and not released */
+    uint32_t unexpected_kib;    /* that its unexpected messages with data take here */
     uint8_t vci;                /* whose context has the channel */
-    bool disconnect_received;   /* it has sent its disconnect request */
-    bool disconnect_replied;    /* it has replied to the own disconnect request */
+    int8_t lost_status;         /* a bufenlarge_status_t */
+    bool no_eager_from:1;       /* it was told to send no eager data */
+    bool no_eager_to:1;         /* it has told this process so */
+    bool disconnect_received:1; /* it has sent its disconnect request */
+    bool disconnect_replied:1;  /* it has replied to the own disconnect request */
 } MPIDI_BUFENLARGE_peer_t;
 
 /* A VCI's table of peers is made of leaves with so many, each made with the first of its peers: a process that nothing
@@ -89,6 +94,7 @@ typedef struct {
     bool own_lost;              /* a process of the own job was lost */
     struct MPIDI_BUFENLARGE_rma *batches;       /* peers with a batch that is not empty */
     struct MPIDI_BUFENLARGE_gets *gets; /* small Gets whose reply is to come */
+    uint32_t no_eager_peers;    /* that take no eager data */
     int mpi_errno;              /* to be returned from progress, once */
     int progress_count;         /* of MPICH, when it was last looked at */
     unsigned rounds_empty;      /* in a row */
@@ -106,6 +112,7 @@ typedef struct {
     unsigned yield_after;       /* 0: never */
     bool sleep_auto;
     unsigned sleep_after_us;    /* 0: never */
+    unsigned unexpected;        /* most bytes of one sender's unexpected data; 0: no limit */
 } MPIDI_BUFENLARGE_knobs_t;
 
 typedef struct {
@@ -143,6 +150,13 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_known(
         return NULL;
     MPIDI_BUFENLARGE_peer_t **leaf = vci->leaves[number / MPIDI_BUFENLARGE_LEAF_PEERS];
     return likely(leaf != NULL) ? leaf[number % MPIDI_BUFENLARGE_LEAF_PEERS] : NULL;
+}
+
+/* To be called when the peer's backlog has begun or ended, or what it takes has changed. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_peer_paths(MPIDI_BUFENLARGE_peer_t * peer)
+{
+    peer->direct = peer->lost_text || peer->backlog ? NULL : peer->channel;
+    peer->eager = peer->no_eager_to ? NULL : peer->direct;
 }
 
 /* Returns whether the buffer lies in the memory of a GPU. */
@@ -266,8 +280,18 @@ void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_
                               unsigned marks);
 void MPIDI_BUFENLARGE_receive_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 
+/* bufenlarge_unexpected.c */
+const MPIR_Request *MPIDI_BUFENLARGE_unexpected_last(const MPIDI_BUFENLARGE_vci_t * vci);
+void MPIDI_BUFENLARGE_unexpected_begin(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number, const MPIR_Request * last_before,
+                                       size_t bytes);
+void MPIDI_BUFENLARGE_unexpected_end(MPIR_Request * rreq);
+void MPIDI_BUFENLARGE_eager_limit_arrived(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer, bool no_eager);
+bool MPIDI_BUFENLARGE_takes_no_eager(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_vci_t * vci);
+int MPIDI_BUFENLARGE_send_asking(MPIR_Comm * comm, int rank, const void *am_hdr, const void *data, MPI_Aint count,
+                                 MPI_Datatype datatype, int vci, MPIR_Request * sreq);
+
 /* bufenlarge_eager.c */
-const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci,
+const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
                                            const MPIDI_BUFENLARGE_eager_t * eager,
                                            const void *data);
 const char *MPIDI_BUFENLARGE_eager_expand(MPIDI_BUFENLARGE_header_t * header, size_t * have_p);

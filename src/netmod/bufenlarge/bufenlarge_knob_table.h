@@ -26,7 +26,10 @@
       "its processor to others. auto: 5us where the job has more processes on the host than there are "    \
       "processors, and only after a sched_yield that took long; otherwise never. "                          \
       "On iWARP no message ends a sleep, and each takes 0.1 ms. Only in processes without MPI threads that share no " \
-      "memory with others.")
+      "memory with others.")                                                                             \
+    X(UNEXPECTED, unexpected, "16777216", "off, or 65536 to 1073741824",                                 \
+      "A sender is told to ask before it sends more (RTS, CTS) when its messages that no receive waits for take so " \
+      "many bytes here. off: no limit, and a process that is flooded grows until its memory ends.")
 /* *INDENT-ON* */
 
 #endif /* BUFENLARGE_KNOB_TABLE_H_INCLUDED */

@@ -13,6 +13,8 @@
 #define YIELD_AFTER_MAX 1000000u
 #define YIELD_AFTER_AUTO 32u    /* where there are enough processors; see bufenlarge_sleep.c */
 #define SLEEP_AFTER_US_MAX 1000000u
+#define UNEXPECTED_MIN 65536u
+#define UNEXPECTED_MAX (1u << 30)
 
 typedef MPIDI_BUFENLARGE_knobs_t knobs_t;
 
@@ -85,6 +87,14 @@ static bool read_sleep_after(knobs_t * knobs, const char *text)
             knobs->sleep_after_us = (unsigned) value * units[i].us;
     }
     return knobs->sleep_after_us != 0;
+}
+
+static bool read_unexpected(knobs_t * knobs, const char *text)
+{
+    knobs->unexpected = 0;
+    if (strcmp(text, "off") == 0)
+        return true;
+    return read_number(&knobs->unexpected, text, UNEXPECTED_MAX) && knobs->unexpected >= UNEXPECTED_MIN;
 }
 
 /* -- the netmod's own knobs -- */

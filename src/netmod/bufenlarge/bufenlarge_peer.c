@@ -55,7 +55,7 @@ MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci,
     peer->number = number;
     peer->vci = (uint8_t) vci->number;
     peer->channel = channel;
-    peer->direct = channel;
+    MPIDI_BUFENLARGE_peer_paths(peer);
     *place = peer;
     return peer;
 }
@@ -105,8 +105,8 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
     }
     if (peer->lost_text != NULL)
         return;
-    peer->direct = NULL;
-    peer->lost_status = status;
+    peer->direct = peer->eager = NULL;
+    peer->lost_status = (int8_t) status;
     peer->lost_text = MPL_strdup(text[0] ? text : bufenlarge_status_name(status));
     vci->own_lost |= !MPIDI_BUFENLARGE_is_other_job(number);
     peer->lost_next = vci->lost;

@@ -18,9 +18,12 @@ struct MPIDI_BUFENLARGE_incoming;
 
 /* A deferred send owns its state itself (MPIDI_BUFENLARGE_deferred_t), because one request can belong to
  * a send and a receive at the same time. A request has only what a receive needs to find its data when
- * it matches later. The objects with one unused member exist because MPICH makes a union of each. */
+ * it matches later, and whose unexpected message it is (bufenlarge_unexpected.c). The objects with one
+ * unused member exist because MPICH makes a union of each. */
 typedef struct {
     struct MPIDI_BUFENLARGE_incoming *incoming;
+    uint32_t sender;            /* of an unexpected message with its data: its number + 1; else 0 */
+    uint32_t unexpected_kib;    /* that the message takes here */
 } MPIDI_BUFENLARGE_am_request_t;
 typedef struct {
     int unused;

@@ -33,7 +33,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
 {
     int contig;
     MPI_Aint data_sz, true_lb;
-    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_direct(addr, vci);
+    bufenlarge_channel_t *channel = MPIDI_BUFENLARGE_eager(addr, vci);
     const uint32_t context_id = (uint32_t) comm->context_id + (uint32_t) context_offset;
 
     MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, data_sz, true_lb);

@@ -27,6 +27,7 @@ typedef enum {
     MPIDI_BUFENLARGE_KIND_RMA_REPLIES = 6,      /* the replies to these */
     MPIDI_BUFENLARGE_KIND_SPAWN = 7,    /* between processes without a common communicator */
     MPIDI_BUFENLARGE_KIND_DISCONNECT = 8,       /* between processes of two jobs, in MPI_Finalize */
+    MPIDI_BUFENLARGE_KIND_EAGER_LIMIT = 9,      /* whether its receiver may be sent eager data */
     MPIDI_BUFENLARGE_KIND_COUNT
 } MPIDI_BUFENLARGE_kind_t;
 
@@ -36,7 +37,8 @@ typedef struct {
     uint8_t handler_id;
     uint16_t am_hdr_bytes;
     uint32_t detail;            /* KIND_RENDEZVOUS: the source handle; KIND_SPAWN: the tag; KIND_DISCONNECT: 0 for
-                                 * a request, 1 for a reply; else 0 */
+                                 * a request, 1 for a reply; KIND_EAGER_LIMIT: 1 for no, 0 for yes;
+                                 * else 0 */
     uint64_t data_bytes;        /* KIND_RENDEZVOUS: size of the source, which does not follow */
 } MPIDI_BUFENLARGE_wire_t;
 
