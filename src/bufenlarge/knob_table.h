@@ -21,9 +21,10 @@
     "the first phase; the others then have 100%.")                                                    \
   X(ENLARGEMENT, enlargement, "on", "on or off",                                                      \
     "off: channels keep their first phase; larger data goes through it in fragments.")                   \
-  X(GROWTH, growth, "first", "first or earned",                                                      \
-    "When a direction moves on to a larger phase. first: at the first element that does not fit. earned: when the " \
-    "fragments of what does not fit have cost what growing would have cost.")                         \
+  X(GROWTH, growth, "earned", "first or earned",                                                     \
+    "When a direction moves on to a larger phase. earned: when the fragments of what does not fit have cost what " \
+    "growing would have cost, so that a few such messages leave the ring small. first: at the first element that " \
+    "does not fit.")                                                                                  \
   X(VECTOR, vector, "partial", "partial or whole",                                                    \
     "What goes when an element does not fit. partial: the elements before it. whole: nothing, the "   \
     "whole vector waits for the larger ring.")                                                        \

@@ -24,10 +24,13 @@ struct OptionsDeleter {
 };
 using Options = std::unique_ptr<bufenlarge_options_t, OptionsDeleter>;
 
+// Unless the test chooses, the first element that does not fit makes a direction grow.
 inline Options make_options(const KnobTexts& knobs) {
   Options options(bufenlarge_options_create());
   char message[BUFENLARGE_MESSAGE_BYTES] = "";
-  REQUIRE(bufenlarge_options_set(options.get(), "INTERFACE", "lo", message, sizeof message) == BUFENLARGE_OK);
+  for (const auto& [name, value] : KnobTexts{{"INTERFACE", "lo"}, {"GROWTH", "first"}})
+    REQUIRE(bufenlarge_options_set(options.get(), name.c_str(), value.c_str(), message, sizeof message) ==
+            BUFENLARGE_OK);
   for (const auto& [name, value] : knobs) {
     const auto status = bufenlarge_options_set(options.get(), name.c_str(), value.c_str(), message, sizeof message);
     INFO(message);

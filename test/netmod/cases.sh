@@ -6,46 +6,47 @@
 
 programs=(demo growth p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes collectives
     collectives_v collectives_neighbor onesided onesided_atomic onesided_puts threads starve partitioned comms)
-settings=(default slots100 three off one-slot earned whole threshold shm mixed read)
+settings=(default slots100 three off one-slot first whole threshold shm mixed read)
 
-# Environment of a setting. All but shm and mixed keep the ranks off shared memory.
+# Environment of a setting. All but shm and mixed keep the ranks off shared memory. Those about rings make them grow at
+# the first element that does not fit: few programs here send enough to earn it.
 setting_environment() {
-    local knob=MPIR_CVAR_BUFENLARGE
+    local knob=MPIR_CVAR_BUFENLARGE rings="MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_GROWTH=first"
     case $1 in
         default) echo MPIR_CVAR_NOLOCAL=1 ;;
-        slots100) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_PHASES=100,8192" ;;
-        three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_PHASES=256,2048,16384" ;;
+        slots100) echo "$rings ${knob}_PHASES=100,8192" ;;
+        three) echo "$rings ${knob}_PHASES=256,2048,16384" ;;
         off) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ENLARGEMENT=off" ;;
-        one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLOTS=1" ;;
-        earned) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_GROWTH=earned" ;;
-        whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_VECTOR=whole" ;;
-        threshold) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_THRESHOLD=80%" ;;
+        one-slot) echo "$rings ${knob}_SLOTS=1" ;;
+        first) echo "$rings" ;;
+        whole) echo "$rings ${knob}_VECTOR=whole" ;;
+        threshold) echo "$rings ${knob}_THRESHOLD=80%" ;;
         shm) echo MPIR_CVAR_NOLOCAL=0 ;;
-        notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified" ;;
-        polled) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=polled" ;;
+        notified) echo "$rings ${knob}_ARRIVAL=notified" ;;
+        polled) echo "$rings ${knob}_ARRIVAL=polled" ;;
         # As where there are as many processors as ranks: those that wait do not sleep, so not all slots are notified.
-        awake) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLEEP_AFTER=never" ;;
+        awake) echo "$rings ${knob}_SLEEP_AFTER=never" ;;
         # Fewer hot channels than peers.
-        cold) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLEEP_AFTER=never ${knob}_HOT_CHANNELS=0" ;;
-        one-hot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SLEEP_AFTER=never ${knob}_HOT_CHANNELS=1" ;;
+        cold) echo "$rings ${knob}_SLEEP_AFTER=never ${knob}_HOT_CHANNELS=0" ;;
+        one-hot) echo "$rings ${knob}_SLEEP_AFTER=never ${knob}_HOT_CHANNELS=1" ;;
         read) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024" ;;
         read16k) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=16384" ;;
-        read-three) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
-        read-one-slot) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
+        read-three) echo "$rings ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=256,2048,16384" ;;
+        read-one-slot) echo "$rings ${knob}_RENDEZVOUS=1024 ${knob}_SLOTS=1" ;;
         # The smallest slots there are: headers in fragments, one segment in a request.
         read-slots64) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=64" ;;
         unregistered) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_WINDOW_MEMORY=0" ;; # windows by messages alone
-        read-whole) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_VECTOR=whole" ;;
+        read-whole) echo "$rings ${knob}_RENDEZVOUS=1024 ${knob}_VECTOR=whole" ;;
         megabytes) echo MPIR_CVAR_NOLOCAL=1 ;; # the default, with larger data
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
-        three-notified) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
+        three-notified) echo "$rings ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
         sums) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SUMMARY_PROCESSES=4" ;;
         cap*) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_CONNECTIONS=${1#cap}" ;;
         idle) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_IDLE_CLOSE=1ms" ;;
         limited) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_UNEXPECTED=262144" ;;
         unlimited) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_UNEXPECTED=off" ;;
-        shrink) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SHRINK_AFTER=1ms" ;;
+        shrink) echo "$rings ${knob}_SHRINK_AFTER=1ms" ;;
         vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
@@ -84,7 +85,7 @@ quick_cases() {
     for setting in default off slots100; do
         program_case p2p_sizes "$setting" 2 bytes=64M
     done
-    for setting in slots100 three off one-slot earned whole threshold; do
+    for setting in slots100 three off one-slot first whole threshold; do
         for name in p2p_sizes p2p_random datatypes; do
             program_case "$name" "$setting" 4
         done
@@ -108,7 +109,7 @@ quick_cases() {
     program_case sleeps_crowded default $(($(nproc --all) + 2))
     program_case late default 3 seconds=12
     program_case onesided one-slot 3
-    for setting in slots100 off one-slot earned threshold; do program_case onesided_puts "$setting" 3; done
+    for setting in slots100 off one-slot first threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
     for setting in limited unlimited; do program_case flood "$setting" 4; done
@@ -182,8 +183,8 @@ device_case() { program_case "$1" "$2" "$3" "$(device_arguments "$1")"; }
 locked_cases() {
     local ranks
     for ranks in 2 4; do
-        echo "locked/256/$ranks|locked|$ranks|p2p_random|256 some default $(device_arguments p2p_random)|120"
-        echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any default $(device_arguments p2p_random)|120"
+        echo "locked/256/$ranks|locked|$ranks|p2p_random|256 some first $(device_arguments p2p_random)|120"
+        echo "locked/512/$ranks|locked|$ranks|p2p_random|512 any first $(device_arguments p2p_random)|120"
         echo "locked/1024/$ranks|locked|$ranks|p2p_random|1024 any read $(device_arguments p2p_random)|120"
     done
     # Every size, because only data that is smaller than a rendezvous and larger than a slot enlarges a ring.
@@ -216,7 +217,7 @@ device_cases() {
     locked_cases
     device_rendezvous_cases
     device_closing_cases
-    echo "growth/default/4|growth|4|growth|default 0:3|120"
+    echo "growth/first/4|growth|4|growth|first 0:3|120"
     echo "growth/notified/4|growth|4|growth|notified 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
     echo "summary/awake/4|summary|4|demo|awake|60"
@@ -243,7 +244,7 @@ wire_cases() {
 # ---- cases that check the netmod itself ---------------------------------------------------------
 
 growth_cases() {
-    echo "growth/default/16|growth|16|growth|default 0:15|240"
+    echo "growth/first/16|growth|16|growth|first 0:15|240"
     echo "growth/three/8|growth|8|growth|three 0:7|120"
     echo "growth/threshold/4|growth|4|growth|threshold 0:3|120"
     echo "growth/off/4|growth|4|growth|off none|120"
@@ -263,6 +264,7 @@ malformed_cases() {
         echo "malformed/${what%% *}|malformed|2|malformed|$what|60"
     done <<'END'
 kind it sent a message of unknown kind
+limit it sent a message whose sizes contradict each other
 size it sent a message whose sizes contradict each other
 error it sent an eager message with an unknown error
 fragments-error it sent an eager message with an unknown error

@@ -37,7 +37,7 @@ std::string unresolved(const Settings& changes) {
 TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
-      {"GROWTH", "first"},    {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},
+      {"GROWTH", "earned"},    {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},
       {"HOT_CHANNELS", "32"},   {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"},
@@ -72,7 +72,7 @@ TEST_CASE("the defaults are 16 slots of 512 and of 8256 bytes: 16 and 258 KiB pe
   CHECK(settings.phases.at(0).threshold_bytes == 488);
   CHECK(settings.phases.at(1).threshold_bytes == 8232);
   CHECK(settings.enlargement);
-  CHECK(settings.growth == GrowthRule::kFirst);
+  CHECK(settings.growth == GrowthRule::kEarned);
   CHECK(settings.vector_mode == VectorMode::kPartial);
   CHECK(settings.ack_timeout_us == 1'000'000);
   CHECK(settings.connect_timeout_us == 30'000'000);
@@ -143,7 +143,7 @@ TEST_CASE("switches are on or off", "[knobs]") {
 }
 
 TEST_CASE("choices, texts and counts are taken as they are", "[knobs]") {
-  CHECK(resolved({{"GROWTH", "earned"}}).growth == GrowthRule::kEarned);
+  CHECK(resolved({{"GROWTH", "first"}}).growth == GrowthRule::kFirst);
   CHECK(resolved({{"VECTOR", "whole"}}).vector_mode == VectorMode::kWhole);
   CHECK(resolved({{"VECTOR", "partial"}}).vector_mode == VectorMode::kPartial);
   CHECK(with({{"PROVIDER", "tcp"}}).values().provider == ProviderChoice::kTcp);
