@@ -112,8 +112,9 @@ quick_cases() {
     for setting in slots100 off one-slot first threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
-    for setting in limited unlimited; do program_case flood "$setting" 4; done
-    program_case flood limited 8 "bytes=6000 rounds=2000"
+    program_case flood unlimited 4
+    echo "flood/limited/4|limited|4|flood|limited|120"
+    echo "flood/limited/8|limited|8|flood|limited bytes=6000 rounds=2000|120"
 }
 
 full_cases() {

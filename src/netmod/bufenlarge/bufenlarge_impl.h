@@ -95,6 +95,9 @@ typedef struct {
     struct MPIDI_BUFENLARGE_rma *batches;       /* peers with a batch that is not empty */
     struct MPIDI_BUFENLARGE_gets *gets; /* small Gets whose reply is to come */
     uint32_t no_eager_peers;    /* that take no eager data */
+    uint32_t unexpected_kib;    /* that unexpected messages with data take, and the most at one time */
+    uint32_t unexpected_kib_max;
+    uint64_t eager_limits;      /* times that a peer was told to send no eager data */
     int mpi_errno;              /* to be returned from progress, once */
     int progress_count;         /* of MPICH, when it was last looked at */
     unsigned rounds_empty;      /* in a row */

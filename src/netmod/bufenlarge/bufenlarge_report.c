@@ -45,17 +45,21 @@ static void add_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bufenlarge
 }
 
 /* Adds what the context of one VCI has counted. */
-static void add_counts(MPIDI_BUFENLARGE_counts_t * counts, const bufenlarge_context_stats_t * stats)
+static void add_counts(MPIDI_BUFENLARGE_counts_t * counts, const MPIDI_BUFENLARGE_vci_t * vci)
 {
-    counts->registrations += stats->registrations;
-    counts->deregistrations += stats->deregistrations;
-    counts->channels_failed += stats->channels_failed;
-    counts->connects_refused += stats->connects_refused;
-    counts->connects_crossed += stats->connects_crossed;
-    counts->connections_most = MPL_MAX(counts->connections_most, stats->connections_most);
-    counts->connections_closed += stats->connections_closed;
-    counts->connections_reopened += stats->connections_reopened;
-    add_rendezvous(&counts->rendezvous, stats);
+    bufenlarge_context_stats_t stats;
+    bufenlarge_context_stats(vci->context, &stats);
+    counts->registrations += stats.registrations;
+    counts->deregistrations += stats.deregistrations;
+    counts->channels_failed += stats.channels_failed;
+    counts->connects_refused += stats.connects_refused;
+    counts->connects_crossed += stats.connects_crossed;
+    counts->connections_most = MPL_MAX(counts->connections_most, stats.connections_most);
+    counts->connections_closed += stats.connections_closed;
+    counts->connections_reopened += stats.connections_reopened;
+    counts->eager_limits += vci->eager_limits;
+    counts->unexpected_bytes_max += vci->unexpected_kib_max * (uint64_t) 1024;
+    add_rendezvous(&counts->rendezvous, &stats);
 }
 
 /* The totals of this process alone, over all VCIs. */
@@ -63,9 +67,7 @@ void MPIDI_BUFENLARGE_totals_of_process(MPIDI_BUFENLARGE_totals_t * totals)
 {
     memset(totals, 0, sizeof(*totals));
     for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
-        bufenlarge_context_stats_t stats;
-        bufenlarge_context_stats(MPIDI_BUFENLARGE_vci(vci)->context, &stats);
-        add_counts(&totals->counts, &stats);
+        add_counts(&totals->counts, MPIDI_BUFENLARGE_vci(vci));
         each_channel(vci, add_to_totals, totals);
     }
     MPIDI_BUFENLARGE_totals_end_process(totals);
@@ -97,7 +99,7 @@ static void add_context(MPIDI_BUFENLARGE_report_t * report, int vci)
 {
     bufenlarge_context_stats_t stats;
     bufenlarge_context_stats(MPIDI_BUFENLARGE_vci(vci)->context, &stats);
-    add_counts(&report->counts, &stats);
+    add_counts(&report->counts, MPIDI_BUFENLARGE_vci(vci));
     report->registered_bytes += stats.registered_bytes;
     report->registered_bytes_max += stats.registered_bytes_max;
 }

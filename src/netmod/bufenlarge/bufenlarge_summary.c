@@ -139,6 +139,10 @@ static void print_totals(const MPIDI_BUFENLARGE_summary_t * summary)
     printf("sent: %llu messages, %llu bytes\n", (unsigned long long) totals->messages,
            (unsigned long long) totals->bytes);
     print_rendezvous(&totals->counts.rendezvous);
+    if (totals->counts.unexpected_bytes_max > 0)
+        printf("messages that no receive waited for: at most %llu bytes in a process; told to ask before more: %llu"
+               " times\n", (unsigned long long) totals->counts.unexpected_bytes_max,
+               (unsigned long long) totals->counts.eager_limits);
     printf("regions registered: %llu, deregistered: %llu; connections refused: %llu, crossed: %llu\n",
            (unsigned long long) totals->counts.registrations,
            (unsigned long long) totals->counts.deregistrations,

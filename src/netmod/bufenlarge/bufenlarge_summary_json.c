@@ -105,6 +105,8 @@ static void write_counts(FILE * file, const MPIDI_BUFENLARGE_counts_t * counts)
     write_number(file, "connections_most", counts->connections_most);
     write_number(file, "connections_closed", counts->connections_closed);
     write_number(file, "connections_reopened", counts->connections_reopened);
+    write_number(file, "eager_limits", counts->eager_limits);
+    write_number(file, "unexpected_bytes_max", counts->unexpected_bytes_max);
     write_rendezvous(file, &counts->rendezvous);
 }
 

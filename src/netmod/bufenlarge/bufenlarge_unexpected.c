@@ -29,9 +29,10 @@ const MPIR_Request *MPIDI_BUFENLARGE_unexpected_last(const MPIDI_BUFENLARGE_vci_
     return first ? first->prev : NULL;
 }
 
-static void tell(MPIDI_BUFENLARGE_peer_t * peer, bool no_eager)
+static void tell(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer, bool no_eager)
 {
     peer->no_eager_from = no_eager;
+    vci->eager_limits += no_eager;
     MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_EAGER_LIMIT, no_eager, NULL, 0);
 }
 
@@ -41,7 +42,7 @@ void MPIDI_BUFENLARGE_unexpected_begin(MPIDI_BUFENLARGE_vci_t * vci, uint32_t nu
 {
     const unsigned limit = MPIDI_BUFENLARGE_global.knobs.unexpected;
     MPIR_Request *rreq = (MPIR_Request *) MPIDI_BUFENLARGE_unexpected_last(vci);
-    if (rreq == last_before || bytes == 0 || limit == 0)
+    if (rreq == last_before || bytes == 0)
         return;
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(vci, number);
     if (peer == NULL)
@@ -50,21 +51,26 @@ void MPIDI_BUFENLARGE_unexpected_begin(MPIDI_BUFENLARGE_vci_t * vci, uint32_t nu
     MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.sender) = number + 1;
     MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.unexpected_kib) = kib;
     peer->unexpected_kib += kib;
-    if (!peer->no_eager_from && peer->unexpected_kib > limit / 1024)
-        tell(peer, true);
+    vci->unexpected_kib += kib;
+    vci->unexpected_kib_max = MPL_MAX(vci->unexpected_kib_max, vci->unexpected_kib);
+    if (limit > 0 && !peer->no_eager_from && peer->unexpected_kib > limit / 1024)
+        tell(vci, peer, true);
 }
 
 /* A message that was unexpected has been received. */
 void MPIDI_BUFENLARGE_unexpected_end(MPIR_Request * rreq)
 {
     const uint32_t number = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.sender) - 1;
-    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(MPIDI_BUFENLARGE_vci(MPIDI_Request_get_vci(rreq)), number);
+    const uint32_t kib = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.unexpected_kib);
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(MPIDI_Request_get_vci(rreq));
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
     MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.sender) = 0;
     if (peer == NULL)
         return;
-    peer->unexpected_kib -= MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.unexpected_kib);
+    peer->unexpected_kib -= kib;
+    vci->unexpected_kib -= kib;
     if (peer->no_eager_from && peer->unexpected_kib <= MPIDI_BUFENLARGE_global.knobs.unexpected / 1024 / 2)
-        tell(peer, false);
+        tell(vci, peer, false);
 }
 
 /* -- sender -- */

@@ -43,6 +43,8 @@ Totals totals_of(std::uint64_t rank) {
   totals.counts.connections_most = 100 - rank;
   totals.counts.connections_closed = 8 * rank;
   totals.counts.connections_reopened = 9 * rank;
+  totals.counts.eager_limits = 2 * rank;
+  totals.counts.unexpected_bytes_max = rank % 5 * 1024;
   totals.counts.rendezvous = {rank,     10 * rank, 20 * rank,   30 * rank, 4 * rank,
                               5 * rank, 6 * rank,  1000 - rank, 7 * rank};
   MPIDI_BUFENLARGE_totals_end_process(&totals);
@@ -138,6 +140,8 @@ TEST_CASE("each figure of the totals is merged", "[summary]") {
   CHECK(totals.counts.connections_most == 96);
   CHECK(totals.counts.connections_closed == 96);
   CHECK(totals.counts.connections_reopened == 108);
+  CHECK(totals.counts.eager_limits == 24);
+  CHECK(totals.counts.unexpected_bytes_max == 4096);
   CHECK(totals.counts.rendezvous.reads == 12);
   CHECK(totals.counts.rendezvous.read_bytes == 120);
   CHECK(totals.counts.rendezvous.response_bytes == 240);
