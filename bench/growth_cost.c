@@ -14,7 +14,8 @@ static unsigned char *out, *in;
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: growth_cost alltoall BYTES ROUNDS   all ranks: the first call, the first five, all of them\n"
+    fprintf(stderr,
+            "usage: growth_cost alltoall BYTES ROUNDS   all ranks: the first call, the first five, all of them\n"
             "       growth_cost stream BYTES COUNT     2 ranks: from the first message until so many are there\n"
             "       growth_cost latency SIZES SECONDS  2 ranks: the first ten, one in 20 ms, and steady\n");
     exit(2);

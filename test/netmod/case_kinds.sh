@@ -96,20 +96,6 @@ case_growth() {
         --argjson ranks "$ranks" --argjson large "$large" --argjson tiny 20000 "$growth_program"
 }
 
-# ---- unexpected data ----------------------------------------------------------------------------
-
-# case_limited: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...".
-case_limited() {
-    local setting program_arguments
-    read -r setting program_arguments <<<"$4"
-    judge_summary "$log_dir/limited-$2.json" "$setting" "$2" "$3" "$5" "$6" \
-        '.totals | "at most \(.unexpected_bytes_max) bytes, \(.eager_limits) times told"' \
-        --argjson senders "$(($2 - 2))" '.totals |
-            if .eager_limits < $senders then "\(.eager_limits) senders were told, of \($senders)"
-            elif .unexpected_bytes_max < $senders * 262144 then "at most \(.unexpected_bytes_max) bytes were unexpected"
-            else empty end'
-}
-
 # ---- totals of the summary ----------------------------------------------------------------------
 
 # Reads a summary; prints where totals, distributions and the reports of $told processes do not agree.

@@ -44,8 +44,7 @@ setting_environment() {
         sums) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SUMMARY_PROCESSES=4" ;;
         cap*) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_CONNECTIONS=${1#cap}" ;;
         idle) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_IDLE_CLOSE=1ms" ;;
-        limited) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_UNEXPECTED=262144" ;;
-        unlimited) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_UNEXPECTED=off" ;;
+        limited | unlimited) flood_environment "$1" ;;
         shrink) echo "$rings ${knob}_SHRINK_AFTER=1ms" ;;
         vcis-*) vcis_environment "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
@@ -112,9 +111,7 @@ quick_cases() {
     for setting in slots100 off one-slot first threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
-    program_case flood unlimited 4
-    echo "flood/limited/4|limited|4|flood|limited|120"
-    echo "flood/limited/8|limited|8|flood|limited bytes=6000 rounds=2000|120"
+    flood_cases
 }
 
 full_cases() {

@@ -2,9 +2,9 @@
 /*
  * flood.c: all ranks but the first and the last send rounds= (4,000) messages of bytes= (1 KiB) each to rank 0, which
  * first waits for a message that the last one sends after seconds= (1). Meanwhile neither rank 0 nor a sender may grow
- * by more than the limit on unexpected data allows (UNEXPECTED, a number in the environment). Then all messages have to
- * come, in order, and afterwards small ones have to go eagerly again: one is received only after its MPI_Send has ended.
- * With UNEXPECTED=off rank 0 has to have grown by more, or what is measured here means nothing.
+ * by more than the limit on unexpected data allows (UNEXPECTED, a number in the environment). Then all messages have
+ * to come, in order, and afterwards small ones have to go eagerly again: one is received only after its MPI_Send has
+ * ended. With UNEXPECTED=off rank 0 has to have grown by more, or what is measured here means nothing.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static void check_growth(long before, int senders)
     const long grown = resident_bytes() - before;
     const long all = senders * test_options.rounds * (long) test_options.bytes;
     if (bounded && grown > senders * limit + SLACK_BYTES)
-        FAIL("grown by %ld bytes; %d senders may make it grow by %ld each, and %ld", grown, senders, limit, SLACK_BYTES);
+        FAIL("grown by %ld bytes; %d senders may make it grow by %ld each, and %ld", grown, senders, limit,
+             SLACK_BYTES);
     if (!bounded && senders > 0 && grown < all)
         FAIL("grown by %ld bytes without a limit, though %ld have come", grown, all);
 }

@@ -21,6 +21,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_totals.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_tree.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_unexpected.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_wire.h
 
 mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \

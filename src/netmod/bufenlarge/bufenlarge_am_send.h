@@ -15,7 +15,7 @@
 #ifndef BUFENLARGE_AM_SEND_H_INCLUDED
 #define BUFENLARGE_AM_SEND_H_INCLUDED
 
-#include "bufenlarge_impl.h"
+#include "bufenlarge_unexpected.h"
 
 /* Returns the channel a message may be handed to at once; NULL when it has to take the slow path. */
 MPL_STATIC_INLINE_PREFIX bufenlarge_channel_t *MPIDI_BUFENLARGE_direct(const MPIDI_av_entry_t * av, int vci)
@@ -67,11 +67,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
     return mpi_errno;
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
-                                               const void *am_hdr, MPI_Aint am_hdr_sz,
-                                               const void *data, MPI_Aint count,
-                                               MPI_Datatype datatype, int src_vci, int dst_vci,
-                                               MPIR_Request * sreq)
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_am_isend(int rank, MPIR_Comm * comm, int handler_id,
+                                                       const void *am_hdr, MPI_Aint am_hdr_sz,
+                                                       const void *data, MPI_Aint count,
+                                                       MPI_Datatype datatype, int dst_vci,
+                                                       MPIR_Request * sreq)
 {
     MPIDI_BUFENLARGE_header_t header;
     MPIDI_BUFENLARGE_send_t send = {.header = &header,.handler_id = handler_id,.data = data,.sreq = sreq,
@@ -91,11 +91,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
         mpi_errno = MPIDI_BUFENLARGE_send_rendezvous(comm, rank, &send, &header.wire, data, count, datatype);
         goto fn_exit;
     }
-    if (unlikely(MPIDI_BUFENLARGE_vci(dst_vci)->no_eager_peers > 0) && handler_id == MPIDIG_SEND && data_bytes > 0
-        && MPIDI_BUFENLARGE_takes_no_eager(comm, rank, MPIDI_BUFENLARGE_vci(dst_vci))) {
-        mpi_errno = MPIDI_BUFENLARGE_send_asking(comm, rank, am_hdr, data, count, datatype, dst_vci, sreq);
-        goto fn_exit;
-    }
     if (unlikely((!contig || MPIDI_BUFENLARGE_on_device(data)) && data_bytes > 0)) {
         mpi_errno = MPIDI_BUFENLARGE_send_packed(comm, rank, &send, count, datatype);
         goto fn_exit;
@@ -111,6 +106,18 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
   fn_exit:
     MPIR_FUNC_EXIT;
     return mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
+                                               const void *am_hdr, MPI_Aint am_hdr_sz,
+                                               const void *data, MPI_Aint count,
+                                               MPI_Datatype datatype, int src_vci, int dst_vci,
+                                               MPIR_Request * sreq)
+{
+    if (unlikely(MPIDI_BUFENLARGE_asks_first(comm, rank, handler_id, count, datatype, dst_vci)))
+        return MPIDI_BUFENLARGE_send_asking(comm, rank, am_hdr, data, count, datatype, dst_vci, sreq);
+    return MPIDI_BUFENLARGE_am_isend(rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype, dst_vci,
+                                     sreq);
 }
 
 /* Handlers send replies. They need not differ from other messages, because no send of this netmod makes

@@ -7,7 +7,7 @@
  * everything in it but headers of MPIDIG has a request that some call waits for.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_unexpected.h"
 #include "utlist.h"
 
 /* Returns NULL when there is no memory. */

@@ -155,13 +155,6 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_known(
     return likely(leaf != NULL) ? leaf[number % MPIDI_BUFENLARGE_LEAF_PEERS] : NULL;
 }
 
-/* To be called when the peer's backlog has begun or ended, or what it takes has changed. */
-MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_peer_paths(MPIDI_BUFENLARGE_peer_t * peer)
-{
-    peer->direct = peer->lost_text || peer->backlog ? NULL : peer->channel;
-    peer->eager = peer->no_eager_to ? NULL : peer->direct;
-}
-
 /* Returns whether the buffer lies in the memory of a GPU. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_on_device(const void *buf)
 {
@@ -282,16 +275,6 @@ void MPIDI_BUFENLARGE_fragment(void *user, uint32_t peer, void *cookie, const vo
 void MPIDI_BUFENLARGE_deliver(void *user, uint32_t peer, const void *data, size_t bytes,
                               unsigned marks);
 void MPIDI_BUFENLARGE_receive_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
-
-/* bufenlarge_unexpected.c */
-const MPIR_Request *MPIDI_BUFENLARGE_unexpected_last(const MPIDI_BUFENLARGE_vci_t * vci);
-void MPIDI_BUFENLARGE_unexpected_begin(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number, const MPIR_Request * last_before,
-                                       size_t bytes);
-void MPIDI_BUFENLARGE_unexpected_end(MPIR_Request * rreq);
-void MPIDI_BUFENLARGE_eager_limit_arrived(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer, bool no_eager);
-bool MPIDI_BUFENLARGE_takes_no_eager(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_vci_t * vci);
-int MPIDI_BUFENLARGE_send_asking(MPIR_Comm * comm, int rank, const void *am_hdr, const void *data, MPI_Aint count,
-                                 MPI_Datatype datatype, int vci, MPIR_Request * sreq);
 
 /* bufenlarge_eager.c */
 const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,

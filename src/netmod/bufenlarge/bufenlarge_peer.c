@@ -9,7 +9,7 @@
  * peer.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_unexpected.h"
 
 /* Makes the row of leaves long enough for `number`. Returns false when there is no memory for it. */
 static bool row_reach(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)

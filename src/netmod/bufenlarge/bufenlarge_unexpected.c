@@ -2,11 +2,11 @@
 /*
  * bufenlarge_unexpected.c: a bound on the memory that unexpected messages take.
  *
- * Eager data that no receive waits for is copied, and a process that is flooded before it receives would grow until its
- * memory ends. So each process counts, for each sender, what these messages take, and tells a sender that passes UNEXPECTED
- * to send no more of it. The sender then asks before each message (RTS), and the receiver has it sent (CTS) when a
- * receive matches: MPI_Send waits for that, as the standard allows. When half of the data is received the sender is
- * told that it may send eagerly again.
+ * Eager data that no receive waits for is copied, and a process that is flooded before it receives would grow until
+ * its memory ends. So each process counts, for each sender, what these messages take, and tells a sender that passes
+ * UNEXPECTED to send no more of it. The sender then asks before each message (RTS), and the receiver has it sent (CTS)
+ * when a receive matches: MPI_Send waits for that, as the standard allows. When half of the data is received the
+ * sender is told that it may send eagerly again.
  *
  * What arrives on top is what was under way: at most what the ring holds. The headers of messages stay without a bound,
  * since a receive may match any of them.
@@ -84,11 +84,15 @@ void MPIDI_BUFENLARGE_eager_limit_arrived(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BU
     MPIDI_BUFENLARGE_peer_paths(peer);
 }
 
-bool MPIDI_BUFENLARGE_takes_no_eager(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_vci_t * vci)
+/* Whether the peer takes none, and this is some. */
+bool MPIDI_BUFENLARGE_takes_no_eager(MPIR_Comm * comm, int rank, MPI_Aint count, MPI_Datatype datatype,
+                                     const MPIDI_BUFENLARGE_vci_t * vci)
 {
+    MPI_Aint bytes;
     const uint32_t number = MPIDIU_comm_rank_to_av(comm, rank)->netmod.bufenlarge.number;
     const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
-    return peer != NULL && peer->no_eager_to;
+    MPIDI_Datatype_check_size(datatype, count, bytes);
+    return peer != NULL && peer->no_eager_to && bytes > 0;
 }
 
 /* Does with a message that would be eager what MPIDIG does with one that is too large for that. */
