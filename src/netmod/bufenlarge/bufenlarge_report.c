@@ -44,22 +44,21 @@ static void add_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bufenlarge
     sum->refused += stats->user_refused;
 }
 
-/* Adds what the context of one VCI has counted. */
-static void add_counts(MPIDI_BUFENLARGE_counts_t * counts, const MPIDI_BUFENLARGE_vci_t * vci)
+/* Adds what one VCI has counted, whose context has these statistics. */
+static void add_counts(MPIDI_BUFENLARGE_counts_t * counts, const MPIDI_BUFENLARGE_vci_t * vci,
+                       const bufenlarge_context_stats_t * stats)
 {
-    bufenlarge_context_stats_t stats;
-    bufenlarge_context_stats(vci->context, &stats);
-    counts->registrations += stats.registrations;
-    counts->deregistrations += stats.deregistrations;
-    counts->channels_failed += stats.channels_failed;
-    counts->connects_refused += stats.connects_refused;
-    counts->connects_crossed += stats.connects_crossed;
-    counts->connections_most = MPL_MAX(counts->connections_most, stats.connections_most);
-    counts->connections_closed += stats.connections_closed;
-    counts->connections_reopened += stats.connections_reopened;
+    counts->registrations += stats->registrations;
+    counts->deregistrations += stats->deregistrations;
+    counts->channels_failed += stats->channels_failed;
+    counts->connects_refused += stats->connects_refused;
+    counts->connects_crossed += stats->connects_crossed;
+    counts->connections_most = MPL_MAX(counts->connections_most, stats->connections_most);
+    counts->connections_closed += stats->connections_closed;
+    counts->connections_reopened += stats->connections_reopened;
     counts->eager_limits += vci->eager_limits;
     counts->unexpected_bytes_max += vci->unexpected_kib_max * (uint64_t) 1024;
-    add_rendezvous(&counts->rendezvous, &stats);
+    add_rendezvous(&counts->rendezvous, stats);
 }
 
 /* The totals of this process alone, over all VCIs. */
@@ -67,7 +66,9 @@ void MPIDI_BUFENLARGE_totals_of_process(MPIDI_BUFENLARGE_totals_t * totals)
 {
     memset(totals, 0, sizeof(*totals));
     for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
-        add_counts(&totals->counts, MPIDI_BUFENLARGE_vci(vci));
+        bufenlarge_context_stats_t stats;
+        bufenlarge_context_stats(MPIDI_BUFENLARGE_vci(vci)->context, &stats);
+        add_counts(&totals->counts, MPIDI_BUFENLARGE_vci(vci), &stats);
         each_channel(vci, add_to_totals, totals);
     }
     MPIDI_BUFENLARGE_totals_end_process(totals);
@@ -99,7 +100,7 @@ static void add_context(MPIDI_BUFENLARGE_report_t * report, int vci)
 {
     bufenlarge_context_stats_t stats;
     bufenlarge_context_stats(MPIDI_BUFENLARGE_vci(vci)->context, &stats);
-    add_counts(&report->counts, MPIDI_BUFENLARGE_vci(vci));
+    add_counts(&report->counts, MPIDI_BUFENLARGE_vci(vci), &stats);
     report->registered_bytes += stats.registered_bytes;
     report->registered_bytes_max += stats.registered_bytes_max;
 }
