@@ -38,19 +38,22 @@ class ReadyFixture {
     things[number] += count;
     REQUIRE(eventfd_write(queues[number].descriptor, 1) == 0);
   }
-  // One round. Returns the numbers of the queues that it read.
-  std::vector<std::uint32_t> round() {
+  // One round, `ticks` after the one before it. Returns the numbers of the queues that it read.
+  std::vector<std::uint32_t> round(std::uint64_t ticks = ReadyQueues::kTicksUnasked) {
+    now += ticks;
     std::vector<std::uint32_t> reads;
-    ready.poll([&](CompletionQueue& queue) {
-      reads.push_back(queue.number);
-      if (on_read) on_read(queue);
-      if (things[queue.number] == 0) return 0u;
-      if (--things[queue.number] == 0) {
-        eventfd_t value = 0;
-        REQUIRE(eventfd_read(queue.descriptor, &value) == 0);
-      }
-      return 1u;
-    });
+    ready.poll(
+        [&](CompletionQueue& queue) {
+          reads.push_back(queue.number);
+          if (on_read) on_read(queue);
+          if (things[queue.number] == 0) return 0u;
+          if (--things[queue.number] == 0) {
+            eventfd_t value = 0;
+            REQUIRE(eventfd_read(queue.descriptor, &value) == 0);
+          }
+          return 1u;
+        },
+        now);
     return reads;
   }
   // Rounds until no queue is read any more.
@@ -61,6 +64,7 @@ class ReadyFixture {
 
   std::array<CompletionQueue, 64> queues;
   std::array<unsigned, 64> things{};
+  std::uint64_t now = 0;
   std::function<void(CompletionQueue&)> on_read;
   ReadyQueues ready;
 };
@@ -74,6 +78,16 @@ TEST_CASE("a round over idle queues reads none, and one that is ready is read in
   fixture.arrive(41);
   CHECK(fixture.round() == Numbers{41});
   CHECK(fixture.things[41] == 0);
+}
+
+TEST_CASE("rounds that follow each other at once ask the epoll set once in some ticks, and hot queues are read in each",
+          "[ready_queues][S1]") {
+  ReadyFixture fixture;
+  CHECK(fixture.round().empty());
+  fixture.arrive(41);
+  for (unsigned n = 0; n < 4; ++n) CHECK(fixture.round(ReadyQueues::kTicksUnasked / 8).empty());
+  CHECK(fixture.round(ReadyQueues::kTicksUnasked / 2) == Numbers{41});
+  CHECK(fixture.round(0) == Numbers{41});
 }
 
 TEST_CASE("a queue that was read with success is read in each round, until 256 reads found nothing",
