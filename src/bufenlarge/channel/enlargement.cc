@@ -179,6 +179,9 @@ void Enlargement<PortT>::count(DirectionCounters& counters, bool enlarged, bool 
   link_.core().shrinks += shrunk;
 }
 
+// The direction has grown when the peer's ring has, so that both sides count the same: the own one may be smaller for
+// now, and catch up while the peer refuses more.
+//
 // The receiver looks for repeat words until a slot of the new ring comes. After an enlargement the message that did not
 // fit is that slot; a direction that goes back has nothing to send, so it gets an empty one.
 template <class PortT>
@@ -186,7 +189,7 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
   const std::uint8_t wanted = static_cast<std::uint8_t>(sender_.request().phase);
   const std::uint8_t peer_former = std::exchange(peer_phase_, sender_.ack().phase);
   const bool shrinks = wanted < peer_former;
-  count(send_ring_.counters(), phase > former && wanted > peer_former, peer_phase_ < peer_former, phase != wanted);
+  count(send_ring_.counters(), peer_phase_ > peer_former, peer_phase_ < peer_former, phase != wanted);
   if (phase < wanted) {
     // What one side has no memory for goes in smaller fragments.
     limit_ = phase;

@@ -54,6 +54,21 @@ TEST_CASE("who had no memory for as large slots as the peer asks for the same ph
   CHECK(fixture.send_ring.counters().shrinks == 0);
 }
 
+TEST_CASE("a ring that catches up with the peer's while the peer refuses more has not grown once more",
+          "[enlarge][B3]") {
+  EnlargementFixture fixture;
+  fixture.port.refuses_memory = [](std::size_t) { return true; };
+  fixture.exchange(1, 1);
+  CHECK(fixture.send_ring.phase() == 0);
+  CHECK(fixture.send_ring.counters().enlargements == 1);
+  fixture.port.refuses_memory = nullptr;
+  fixture.port.now += Enlargement<FakePort>::kRefusedPauseUs;
+  fixture.exchange(2, 1, AckStatus::kRefused);
+  CHECK(fixture.send_ring.phase() == 1);
+  CHECK(fixture.send_ring.counters().enlargements == 1);
+  CHECK(fixture.send_ring.counters().refused == 2);
+}
+
 TEST_CASE("without memory for a larger receive ring the present one is used again, empty", "[enlarge][memory]") {
   EnlargementFixture fixture;
   fixture.refuse_memory();
