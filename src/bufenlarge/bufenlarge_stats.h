@@ -38,6 +38,10 @@ typedef struct {
     uint32_t endpoints;           /* made since open; those of connections that ended are used again */
     uint64_t connections_closed;  /* by agreement (IDLE_CLOSE, CONNECTIONS) */
     uint64_t connections_reopened; /* of these, made again */
+    uint64_t pinned_bytes;        /* rings, control blocks, queues, user memory, now; on tcp only registered */
+    uint64_t pinned_bytes_most;   /* that there were at one time */
+    uint64_t pinned_bytes_max;    /* that there may be (MEMORY_MAX); 0: no limit */
+    uint64_t pinned_refused;      /* times that the limit forbade something */
     uint64_t registered_bytes;    /* rings and control blocks, now */
     uint64_t registered_bytes_max;
     uint64_t registrations;       /* of rings and control blocks, since open */
@@ -59,6 +63,7 @@ typedef struct {
     const char *arrival;          /* "polled", "notified" or "mixed" */
     const char *arrival_reason;   /* why, in a few words */
     const char *connections_reason; /* why there may be so many, in a few words with figures */
+    const char *pinned_reason;    /* why there may be so much, in a few words with figures */
     const char *interface_name;   /* libfabric's domain: device or interface */
     const char *address;          /* "127.0.0.1:41233" */
 } bufenlarge_context_stats_t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The C boundary: no exception passes it. Messages and progress are in c_api_messages.cc, user memory in
-// c_api_memory.cc, what can be observed in c_api_stats.cc.
+// The C boundary: no exception passes it. The addresses of the job are in c_api_addresses.cc, messages and progress in
+// c_api_messages.cc, user memory in c_api_memory.cc, what can be observed in c_api_stats.cc.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -70,46 +70,6 @@ void write_done_up(void* user, std::uint32_t peer, void* cookie, Status status) 
   context->upper.write_done(context->upper.user, peer, cookie, translate(status));
 }
 
-// How many of the addresses are of processes on this machine, the own one too: those with the own address.
-std::uint32_t count_local(const sockaddr_in& own, const std::byte* first, std::size_t stride, std::size_t count) {
-  std::uint32_t local = 0;
-  for (std::size_t rank = 0; rank < count; ++rank) {
-    sockaddr_in other;
-    std::memcpy(&other, first + rank * stride, sizeof other);
-    if (other.sin_addr.s_addr == own.sin_addr.s_addr) ++local;
-  }
-  return local;
-}
-
-bufenlarge::ConnectionBound bound_of(const bufenlarge_context& context) {
-  if (context.connections) return bufenlarge::given_bound(*context.connections);
-  bufenlarge::ConnectionLimits limits = context.port.connection_limits();
-  limits.processes = context.local_processes;
-  limits.contexts = std::max(1u, context.upper.contexts);
-  limits.peers = context.upper.size - 1;
-  return bufenlarge::choose_bound(limits);
-}
-
-// Gives the context its addresses, copied or not.
-template <class Give>
-bufenlarge_status_t give_addresses(bufenlarge_context_t* context, const void* addresses, std::size_t stride,
-                                   std::size_t count, Give give) {
-  if (count != context->upper.size || stride < BUFENLARGE_ADDRESS_BYTES) return BUFENLARGE_ERR_ARGUMENT;
-  try {
-    const auto* first = static_cast<const std::byte*>(addresses);
-    give(first);
-    context->local_processes = count_local(context->port.address(), first, stride, count);
-    context->bound = bound_of(*context);
-    context->context.set_connections_max(context->bound.connections);
-    const std::uint32_t near = context->local_processes * std::max(1u, context->upper.contexts);
-    context->context.set_window_bytes_max(
-        context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));
-    return BUFENLARGE_OK;
-  } catch (const std::exception&) {
-    return BUFENLARGE_ERR_MEMORY;
-  }
-}
-
 // What check_hello() compares, and what has to be equal before a Hello can be sent.
 std::string agreement_text(const bufenlarge::PhaseTable& phases, const std::string& provider,
                            const std::string& protocol) {
@@ -134,6 +94,7 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       window_memory(knobs.values().window_memory),
       rendezvous(knobs.values().rendezvous),
       connections(knobs.values().connections),
+      memory_max(knobs.values().memory_max),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
@@ -141,11 +102,13 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       agreement(agreement_text(knobs.settings().phases, provider, protocol)) {
   if (knobs.values().log != bufenlarge::LogLevel::kOff) context.set_log(knobs.values().log, log);
   if (upper.warn == nullptr) return;
-  port.set_on_refused([this](const std::string& why) {
+  const auto refused = [this](const std::string& why) {
     if (!std::exchange(warned, true))
       upper.warn(upper.user,
                  ("memory could not be registered: " + why + ". Data goes in smaller fragments, slower").c_str());
-  });
+  };
+  port.set_on_refused(refused);
+  if (!memory_max) context.set_on_limit([this, refused](std::uint64_t bytes) { refused(port.limit_error(bytes)); });
   port.set_on_no_descriptor([this] {
     const std::string descriptors = bufenlarge::describe_descriptors(upper.size);
     upper.warn(upper.user, ("a connection waits for a file descriptor: " + descriptors +
@@ -264,36 +227,6 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
 }
 
 void bufenlarge_context_close(bufenlarge_context_t* context) { delete context; }
-
-void bufenlarge_context_address(const bufenlarge_context_t* context, void* address) {
-  std::memcpy(address, &context->port.address(), BUFENLARGE_ADDRESS_BYTES);
-}
-
-bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* context, const void* addresses,
-                                                     size_t count) {
-  return give_addresses(context, addresses, BUFENLARGE_ADDRESS_BYTES, count, [=](const std::byte* first) {
-    context->context.set_addresses({first, count * BUFENLARGE_ADDRESS_BYTES});
-  });
-}
-
-bufenlarge_status_t bufenlarge_context_share_addresses(bufenlarge_context_t* context, const void* addresses,
-                                                       size_t stride, size_t count) {
-  return give_addresses(context, addresses, stride, count,
-                        [=](const std::byte* first) { context->context.share_addresses(first, stride); });
-}
-
-bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, const void* name, uint32_t* peer_p) {
-  bufenlarge::ProcessName given;
-  std::memcpy(&given, name, sizeof given);
-  try {
-    const auto number = context->context.peers().add(given.job_key, given.rank, given.address);
-    if (!number) return BUFENLARGE_ERR_ARGUMENT;
-    *peer_p = *number;
-    return BUFENLARGE_OK;
-  } catch (const std::exception&) {
-    return BUFENLARGE_ERR_MEMORY;
-  }
-}
 
 bufenlarge_channel_t* bufenlarge_context_channel(bufenlarge_context_t* context, uint32_t peer) {
   try {

@@ -24,6 +24,15 @@ void copy_direction(bufenlarge_direction_stats_t& to, const bufenlarge::Directio
   for (const std::uint64_t bytes : from.bytes_in_phase) to.bytes += bytes;
 }
 
+void count_pinned(bufenlarge_context_stats_t& to, const bufenlarge_context& context) {
+  const bufenlarge::Ledger& ledger = context.context.core().ledger;
+  to.pinned_bytes = ledger.bytes();
+  to.pinned_bytes_most = ledger.most();
+  to.pinned_bytes_max = ledger.limited() ? ledger.limits().all : 0;
+  to.pinned_refused = ledger.refusals();
+  to.pinned_reason = context.memory_bound.why.c_str();
+}
+
 void count_connections(bufenlarge_context_stats_t& to, const bufenlarge_context& context) {
   const auto& core = context.context.core();
   to.connects_refused = context.context.refused();
@@ -140,6 +149,7 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
     stats_p->channels_failed += channel->failed();
   }
   count_connections(*stats_p, *context);
+  count_pinned(*stats_p, *context);
   stats_p->registered_bytes = registered.bytes;
   stats_p->registered_bytes_max = registered.bytes_max;
   stats_p->registrations = registered.registrations;

@@ -10,6 +10,7 @@
 #include "channel/context.h"
 #include "fabric/connection_bound.h"
 #include "fabric/fabric_port.h"
+#include "fabric/memory_bound.h"
 #include "knobs.h"
 #include "log.h"
 #include "memory_log.h"
@@ -90,7 +91,9 @@ struct bufenlarge_context final : bufenlarge::MemorySampler {
   const std::optional<std::uint64_t> window_memory;     // as set
   const std::optional<std::uint64_t> rendezvous;        // as set
   const std::optional<std::uint32_t> connections;       // as set
+  const std::optional<std::uint64_t> memory_max;        // as set
   bufenlarge::ConnectionBound bound;
+  bufenlarge::MemoryBound memory_bound;
   std::uint32_t local_processes = 1;  // of the job, by their addresses
   bool warned = false;
   std::string provider, protocol, interface_name, address;

@@ -116,6 +116,13 @@ bool read_window_memory(Values& values, std::string_view text) {
   return text == "auto" || values.window_memory;
 }
 
+bool read_memory_max(Values& values, std::string_view text) {
+  values.memory_max.reset();
+  if (text == "auto") return true;
+  values.memory_max = text == "off" ? std::optional<std::uint64_t>(0) : number(text, 1u << 20, std::uint64_t{1} << 50);
+  return values.memory_max.has_value();
+}
+
 bool read_text_interface(Values& values, std::string_view text) {
   values.interface_name = text;
   return true;
@@ -208,6 +215,9 @@ std::uint32_t threshold_bytes(const std::vector<Threshold>& given, std::size_t p
   return std::max(1u, static_cast<std::uint32_t>(std::uint64_t{capacity} * threshold.value / 100));
 }
 
+// What two connections take, with the pages of their control blocks and 64 KiB for the queues of each.
+std::uint64_t memory_needed(const PhaseTable& phases) { return 2 * (2 * phases.at(0).ring_bytes() + (80u << 10)); }
+
 }  // namespace
 
 std::span<const Knob> knobs() { return kKnobs; }
@@ -266,6 +276,10 @@ std::string Knobs::resolve() {
     if (i > 0 && phase.threshold_bytes <= settings.phases.phases[i - 1].threshold_bytes)
       return refusal("THRESHOLD", "must grow from phase to phase");
   }
+  const std::uint64_t needed = memory_needed(settings.phases);
+  if (const std::uint64_t most = values_.memory_max.value_or(0); most != 0 && most < needed)
+    return refusal("MEMORY_MAX", "two connections take " + std::to_string(needed) +
+                                     " bytes with these PHASES and SLOTS; allowed are that and more");
   settings.enlargement = values_.enlargement;
   settings.growth = values_.growth;
   settings.vector_mode = values_.vector;

@@ -42,8 +42,7 @@ setting_environment() {
         three-notified) echo "$rings ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
         sums) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SUMMARY_PROCESSES=4" ;;
-        cap*) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_CONNECTIONS=${1#cap}" ;;
-        idle) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_IDLE_CLOSE=1ms" ;;
+        cap* | idle | budget) closing_environment "$1" ;;
         limited | unlimited) flood_environment "$1" ;;
         shrink) echo "$rings ${knob}_SHRINK_AFTER=1ms" ;;
         vcis-*) vcis_environment "$1" ;;

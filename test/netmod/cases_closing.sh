@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Cases in which connections end and are made again: fewer of them than peers, or none that is not used; and those in
-# which directions go back to smaller rings, and grow again. Sourced. Bash.
+# Cases in which connections end and are made again: fewer of them than peers, or none that is not used; those in which
+# directions go back to smaller rings, and grow again; and those in which a process may pin little memory. Sourced.
+# Bash.
 # shellcheck disable=SC2016,SC2034,SC2154 # jq programs; variables shared with run
 
 # A line: ranks, setting (cases.sh), arguments of the program. A bound of N connections is the setting capN.
@@ -12,6 +13,8 @@ closing_cases() {
     closing_case 6 idle "rounds=6"
     shrinking_case 4
     shrinking_case 6
+    budget_case 8 1048576 "rounds=6"
+    budget_case 32 1048576 "rounds=3"
 }
 
 device_closing_cases() {
@@ -19,9 +22,22 @@ device_closing_cases() {
     closing_case 3 cap1 "rounds=2 bytes=20K"
     closing_case 4 idle "rounds=3 bytes=20K"
     shrinking_case 3
+    budget_case 4 1048576 "rounds=3"
+}
+
+# Environment of the settings idle, budget and capN.
+closing_environment() {
+    case $1 in
+        cap*) echo "MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_CONNECTIONS=${1#cap}" ;;
+        idle) echo "MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_IDLE_CLOSE=1ms" ;;
+        budget) echo "MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_MEMORY_MAX=1048576" ;;
+    esac
 }
 
 shrinking_case() { echo "crowd/shrink/$1|shrinking|$1|crowd|shrink rounds=12 bytes=20K|240"; }
+
+# RANKS BYTES PROGRAM_ARGUMENTS: a process may pin so many bytes.
+budget_case() { echo "crowd/budget/$1|budget|$1|crowd|budget $2 $3|420"; }
 
 closing_case() {
     local limit=240
@@ -63,4 +79,21 @@ case_shrinking() {
         '[.reports[].channels[].send] |
             "\(map(.enlargements) | add) times larger, \(map(.shrinks) | add) times smaller"' \
         "$shrinking_program"
+}
+
+# The limit was felt, and never passed.
+budget_program='
+    .totals as $totals |
+    if $totals.pinned_bytes_most > $limit then "a process had \($totals.pinned_bytes_most) bytes pinned"
+    elif $totals.pinned_refused == 0 then "the limit never refused anything"
+    elif [.reports[] | select(.pinned_bytes_max != $limit)] != [] then "a process had another limit"
+    else empty end'
+
+# case_budget: ARGUMENTS is "SETTING BYTES PROGRAM_ARGUMENT...".
+case_budget() {
+    local setting bytes program_arguments
+    read -r setting bytes program_arguments <<<"$4"
+    judge_summary "$log_dir/budget-$2.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals | "at most \(.pinned_bytes_most) bytes pinned, \(.pinned_refused) times refused"' \
+        --argjson limit "$bytes" "$budget_program"
 }

@@ -98,6 +98,15 @@ TEST_CASE("a direction that earns its larger ring gets it, whatever becomes of i
         BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(torn_writes)});
 }
 
+TEST_CASE("a process never pins more than it may, and everything arrives all the same", "[sim][B2]") {
+  hold(SimKind::kBudget, 500,
+       {BUFENLARGE_COUNT(beyond_limit), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(shrinks),
+        BUFENLARGE_COUNT(refusals), BUFENLARGE_COUNT(narrow), BUFENLARGE_COUNT(closed), BUFENLARGE_COUNT(reopened),
+        BUFENLARGE_COUNT(close_for_room), BUFENLARGE_COUNT(no_room), BUFENLARGE_COUNT(earned), BUFENLARGE_COUNT(reads),
+        BUFENLARGE_COUNT(read_fragments), BUFENLARGE_COUNT(allocation_failures), BUFENLARGE_COUNT(crossings),
+        BUFENLARGE_COUNT(repeats), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(overtakes)});
+}
+
 TEST_CASE("the other channels finish while one waits for its acknowledgement", "[sim][E6]") {
   hold(SimKind::kStall, 200, {BUFENLARGE_COUNT(acks_lost), BUFENLARGE_COUNT(repeats)});
 }

@@ -93,7 +93,8 @@ void SimWorld::check_channel(const SimPeer& peer, std::uint32_t other) {
   const bool early = !channel->connected() && channel->ring_bytes().now == 0;
   // A send ring for which there was no other memory was divided anew, and has what it had.
   const bool kept =
-      !channel->failed() && channel->ring_bytes().now > expected && fabric_.totals.allocation_failures != 0;
+      !channel->failed() && channel->ring_bytes().now > expected &&
+      (fabric_.totals.allocation_failures != 0 || config_.channel.memory_max != 0);
   if (channel->ring_bytes().now != expected && !early && !kept)
     fabric_.violate(direction(peer.rank(), other) + std::to_string(channel->ring_bytes().now) +
                     " bytes registered, expected " + std::to_string(expected));
@@ -173,7 +174,21 @@ void SimWorld::check_counters(const SimPeer& sender, const SimPeer& receiver, co
     fabric_.violate(which + "slots are left over");
 }
 
+// The ledger counts what is registered, and that was never more than the limit allows.
+void SimWorld::check_ledger(const SimPeer& peer) {
+  const SimMemory& memory = peer.port().memory();
+  const Ledger& ledger = peer.context()->core().ledger;
+  const std::string who = "rank " + std::to_string(peer.rank()) + ": ";
+  if (ledger.bytes() != memory.bytes() + memory.user_bytes())
+    fabric_.violate(who + "the ledger has " + std::to_string(ledger.bytes()) + " bytes, registered are " +
+                    std::to_string(memory.bytes() + memory.user_bytes()));
+  if (config_.channel.memory_max != 0 && memory.most() > config_.channel.memory_max)
+    fabric_.violate(who + std::to_string(memory.most()) + " bytes were registered, allowed are " +
+                    std::to_string(config_.channel.memory_max));
+}
+
 void SimWorld::check_memory(const SimPeer& peer) {
+  check_ledger(peer);
   std::size_t rings = 0;
   std::size_t channels = 0;
   for (const auto& [other, channel] : peer.channels()) {
@@ -243,6 +258,7 @@ void SimWorld::collect() {
     totals.close_refused += closing.refused;
     totals.close_taken_back += closing.taken_back;
     totals.no_room += closing.no_room;
+    totals.beyond_limit += peer->context()->core().ledger.refusals();
     for (const auto& [other, channel] : peer->channels()) {
       totals.enlargements += channel->send_ring().counters().enlargements;
       if (config_.settings_of(peer->rank()).growth == GrowthRule::kEarned)

@@ -25,6 +25,7 @@ class Draw {
     config_.peers = kind_ == SimKind::kConnections ? random_.between(2, 6) : one_of({2, 2, 3, 4, 5, 6});
     if (kind_ == SimKind::kStall) config_.peers = random_.between(3, 5);
     if (kind_ == SimKind::kDeath) config_.peers = random_.between(2, 5);
+    if (kind_ == SimKind::kBudget) config_.peers = random_.between(3, 8);
     if (kind_ == SimKind::kRoom) config_.peers = random_.between(3, 10);
     if (kind_ == SimKind::kCrowd) config_.peers = random_.between(24, 64);
     if (kind_ == SimKind::kThousands) config_.peers = 4096;
@@ -43,7 +44,9 @@ class Draw {
     return values.begin()[random_.below(static_cast<std::uint32_t>(values.size()))];
   }
   [[nodiscard]] bool is(SimKind kind) const { return kind_ == kind; }
-  [[nodiscard]] bool changes_often() const { return is(SimKind::kShrink) || is(SimKind::kEarned); }
+  [[nodiscard]] bool changes_often() const {
+    return is(SimKind::kShrink) || is(SimKind::kEarned) || is(SimKind::kBudget);
+  }
 
   void fabric();
   void settings();
@@ -297,6 +300,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_writes(config, kind);
   draw_closing(config, kind);
   draw_shrinking(config, kind);
+  draw_budget(config, kind);
   draw_earning(config, kind);
   draw_hot_channels(config, kind);
   return config;

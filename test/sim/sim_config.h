@@ -110,6 +110,7 @@ enum class SimKind : std::uint8_t {
   kThousands,    // the same with thousands, of 16 connections each
   kShrink,       // directions go back to smaller rings, and grow again
   kEarned,       // larger rings are earned; they go back, are refused, and connections end
+  kBudget,       // pinned memory is limited to little more than connections begin with
 };
 [[nodiscard]] constexpr bool closes(SimKind kind) {
   return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd || kind == SimKind::kThousands;
@@ -123,6 +124,8 @@ void draw_writes(SimConfig& config, SimKind kind);
 // When its connections end, and when its directions go back (sim_config_closing.cc). After all other plans.
 void draw_closing(SimConfig& config, SimKind kind);
 void draw_shrinking(SimConfig& config, SimKind kind);
+// How much memory a process may pin (there, too).
+void draw_budget(SimConfig& config, SimKind kind);
 // Which processes earn their larger rings (there, too).
 void draw_earning(SimConfig& config, SimKind kind);
 // How many channels a process looks at, and what becomes of hints (sim_config_hot.cc).

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "channel/control_slab.h"
 #include "sim/sim_config.h"
+#include "sim/sim_port.h"
 
 namespace bufenlarge::sim {
 
@@ -56,6 +58,7 @@ void draw_closing(SimConfig& config, SimKind kind) {
 
 // Also where connections end, but not in worlds of thousands: those are about connections.
 void draw_shrinking(SimConfig& config, SimKind kind) {
+  if (kind == SimKind::kBudget) return;
   const bool closing = (closes(kind) || config.channel.idle_close_us != 0) && kind != SimKind::kThousands;
   if (!closing && kind != SimKind::kShrink && kind != SimKind::kEarned) return;
   SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x736872696e6bu);
@@ -70,9 +73,25 @@ void draw_shrinking(SimConfig& config, SimKind kind) {
     config.until_small = random.chance(500);
 }
 
+// From two connections on. In a third of the worlds directions also go back, or connections end, after some time.
+void draw_budget(SimConfig& config, SimKind kind) {
+  if (kind != SimKind::kBudget) return;
+  SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x627564u);
+  const PhaseTable& phases = config.channel.phases;
+  const std::size_t beginning = 2 * phases.at(0).ring_bytes() + ControlSlab<SimPort>::kPageBytes;
+  std::size_t largest = 0;
+  for (std::uint8_t i = 0; i < phases.count; ++i) largest = std::max(largest, phases.at(i).ring_bytes());
+  const std::size_t more = config.peers * beginning + 3 * largest;
+  config.channel.memory_max = 2 * beginning + random.below(static_cast<std::uint32_t>(more));
+  if (random.chance(300)) config.channel.shrink_after_us = draw_one(random, {100, 2000});
+  if (random.chance(300)) config.channel.idle_close_us = draw_one(random, {100, 2000});
+  (void)draw_bursts(config, random);
+}
+
 // Where directions change often anyway: of some worlds each process by chance.
 void draw_earning(SimConfig& config, SimKind kind) {
-  const bool some = kind == SimKind::kShrink || (closes(kind) && kind != SimKind::kThousands);
+  const bool some = kind == SimKind::kShrink || kind == SimKind::kBudget ||
+                    (closes(kind) && kind != SimKind::kThousands);
   if (!some && kind != SimKind::kEarned) return;
   SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x6561726eu);
   if (some && !random.chance(300)) return;

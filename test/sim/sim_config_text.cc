@@ -45,6 +45,9 @@ std::string describe(const SimConfig& config) {
               : config.port_links_max != 0
               ? ", descriptors for " + std::to_string(config.port_links_max) + " connections"
               : "") +
+         (config.channel.memory_max != 0
+              ? ", at most " + std::to_string(config.channel.memory_max) + " bytes pinned"
+              : "") +
          ", at most " + std::to_string(config.channel.hot_max) + " hot channels";
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sim/sim_memory.h"
 
+#include <algorithm>
+
 namespace bufenlarge::sim {
 
 bool SimMemory::refused(std::size_t bytes) {
@@ -26,6 +28,7 @@ SimMemory::Block* SimMemory::open_user(void* memory, std::size_t bytes, MemoryUs
   auto block = std::make_unique<Block>(
       Block{nullptr, bytes, address_of(key), key, static_cast<std::byte*>(memory), use});
   user_bytes_ += bytes;
+  most_ = std::max(most_, bytes_ + user_bytes_);
   fabric_.trace.note("%lld  memory: %lld bytes of the user registered, key %lld", rank_, bytes, key);
   return blocks_.emplace(key, std::move(block)).first->second.get();
 }
@@ -41,6 +44,7 @@ SimMemory::Block* SimMemory::open(std::size_t bytes) {
   auto block = std::make_unique<Block>(
       Block{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, address_of(key), key});
   bytes_ += bytes;
+  most_ = std::max(most_, bytes_ + user_bytes_);
   fabric_.trace.note("%lld  memory: %lld bytes registered, key %lld", rank_, bytes, key);
   return blocks_.emplace(key, std::move(block)).first->second.get();
 }

@@ -52,6 +52,8 @@ class SimMemory {
   // Of own memory; of the upper layer's.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::size_t user_bytes() const { return user_bytes_; }
+  // Of both, at any time.
+  [[nodiscard]] std::size_t most() const { return most_; }
   [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
 
  private:
@@ -62,6 +64,7 @@ class SimMemory {
   std::map<std::uint32_t, std::unique_ptr<Block>> blocks_;
   std::size_t bytes_ = 0;
   std::size_t user_bytes_ = 0;
+  std::size_t most_ = 0;
   std::size_t block_bytes_max_ = 0;
   std::size_t safe_bytes_ = 0;
   std::uint32_t next_key_ = 1;

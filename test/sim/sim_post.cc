@@ -168,7 +168,7 @@ void SimEndpoint::note_ack(std::span<const std::byte> data) {
   EnlargeAck ack;
   std::memcpy(&ack, data.data(), sizeof ack);
   ++fabric_.totals.acks;
-  const bool refused = ack.status == static_cast<std::uint8_t>(AckStatus::kRefused);
+  const bool refused = ack.status != static_cast<std::uint8_t>(AckStatus::kProvisioned);
   fabric_.trace.note(
       "%lld>%lld  write: ack %lld %s, phase %lld, %lld slots of %lld, base %lld, epoch %lld", rank_, to,
       ack.number, refused ? "refused" : "provisioned", ack.phase, ack.slots, ack.slot_bytes, ack.base,

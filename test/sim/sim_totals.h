@@ -20,7 +20,7 @@ namespace bufenlarge::sim {
   X(ends) X(sources) X(reads) X(reads_lost) X(bytes_read) X(fragments_handed_up)                    \
   X(read_fragments) X(pauses) X(deaths) X(failures_told) X(groups_late) X(groups_idle)              \
   X(closed) X(reopened) X(close_asked) X(close_for_room) X(close_refused) X(close_taken_back)       \
-  X(no_room) X(hot_words) X(hot_writes) X(cold_writes) X(hints) X(hints_lost) X(hints_late)         \
+  X(no_room) X(beyond_limit) X(hot_words) X(hot_writes) X(cold_writes) X(hints) X(hints_lost) X(hints_late)         \
   X(hints_twice)
 
 struct SimTotals {

@@ -50,13 +50,16 @@ class SimWorld {
   void settle();
   [[nodiscard]] bool closing() const;
   [[nodiscard]] bool all_closed() const;
-  [[nodiscard]] bool shrinks() const { return config_.channel.shrink_after_us != 0; }
+  // Directions go back for time, or for the memory.
+  [[nodiscard]] bool shrinks() const {
+    return config_.channel.shrink_after_us != 0 || config_.channel.memory_max != 0;
+  }
   [[nodiscard]] bool changing() const;
   [[nodiscard]] bool all_small() const;
-  // Connections may end by agreement: for time, or for room, which a port without descriptors wants, too.
+  // Connections may end by agreement: for time, or for room, which a port without descriptors wants, too, or memory.
   [[nodiscard]] bool closes() const {
-    return config_.channel.idle_close_us != 0 || config_.channel.connections_max != 0 || config_.port_links_max != 0 ||
-           config_.faults.open_fails != 0;
+    return config_.channel.idle_close_us != 0 || config_.channel.memory_max != 0 ||
+           config_.channel.connections_max != 0 || config_.port_links_max != 0 || config_.faults.open_fails != 0;
   }
   void close();
   [[nodiscard]] bool ok() const { return fabric_.violation.empty(); }
@@ -71,6 +74,7 @@ class SimWorld {
   void check_direction(const SimPeer& sender, const SimPeer& receiver);
   void check_counters(const SimPeer& sender, const SimPeer& receiver, const SimFlow& flow);
   void check_memory(const SimPeer& peer);
+  void check_ledger(const SimPeer& peer);
   void check_failures(const SimPeer& peer);
   void check_reads(const SimPeer& peer);
   void check_stall();

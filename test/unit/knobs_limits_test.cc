@@ -42,6 +42,18 @@ TEST_CASE("connections stay open unless a time is set after which they close", "
   CHECK(resolved({{"SHRINK_AFTER", "1ms"}, {"SHRINK_AFTER", "off"}}).shrink_after_us == 0);
 }
 
+TEST_CASE("the limit on pinned memory is a number that holds two connections, none, or what the machine allows",
+          "[knobs][B2]") {
+  CHECK_FALSE(with({}).values().memory_max);
+  CHECK_FALSE(with({{"MEMORY_MAX", "1048576"}, {"MEMORY_MAX", "auto"}}).values().memory_max);
+  CHECK(with({{"MEMORY_MAX", "off"}}).values().memory_max == 0u);
+  CHECK(with({{"MEMORY_MAX", "1048576"}}).values().memory_max == 1u << 20);
+  Knobs knobs = with({{"PHASES", "65536"}, {"MEMORY_MAX", "4358143"}});
+  CHECK_THAT(knobs.resolve(), Catch::Matchers::Contains("MPIR_CVAR_BUFENLARGE_MEMORY_MAX='4358143'") &&
+                                  Catch::Matchers::Contains("two connections take 4358144 bytes"));
+  CHECK(with({{"PHASES", "65536"}, {"MEMORY_MAX", "4358144"}}).resolve().empty());
+}
+
 TEST_CASE("the bound on connections is a number, none, or what the machine allows", "[knobs][S3]") {
   CHECK_FALSE(with({}).values().connections);
   CHECK_FALSE(with({{"CONNECTIONS", "5"}, {"CONNECTIONS", "auto"}}).values().connections);

@@ -38,10 +38,9 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"PHASES", "512,8256"}, {"SLOTS", "16"},        {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"},
       {"GROWTH", "earned"},    {"VECTOR", "partial"},  {"PROVIDER", "auto"},   {"ARRIVAL", "auto"},
-      {"HOT_CHANNELS", "32"},   {"RENDEZVOUS", "auto"},
-      {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
+      {"HOT_CHANNELS", "32"},   {"RENDEZVOUS", "auto"}, {"WINDOW_MEMORY", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"},  {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"},
-      {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"},
+      {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"}, {"MEMORY_MAX", "auto"},
       {"LOG", "off"},         {"LOG_FILE", ""},      {"MEMORY_LOG", ""}};
   REQUIRE(knobs().size() == rows.size());
   const Knobs defaults;
@@ -217,6 +216,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
     {"IDLE_CLOSE", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
     {"SHRINK_AFTER", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
+    {"MEMORY_MAX", {"-1", "0", "on", "Auto", "1048575", "1M", "1125899906842625"}},
     {"CONNECTIONS", {"-1", "none", "off", "1048577", "1 "}},
     {"HOT_CHANNELS", {"-1", "auto", "1025", "1k"}},
     {"LOG", {"on", "1", "Off", "debug", "errors", "state,trace", "trace "}},

@@ -17,6 +17,7 @@
 #include "channel/context.cc"
 #include "channel/data_writer.cc"
 #include "channel/enlargement.cc"
+#include "channel/enlargement_receive.cc"
 #include "channel/hot_channels.cc"
 #include "channel/loopback.cc"
 #include "channel/one_sided_writer.cc"

@@ -230,8 +230,26 @@ bool Channel<PortT>::service(std::uint64_t now_us) {
 // A direction in the middle of a message, or of its end, is looked at later.
 template <class PortT>
 void Channel<PortT>::look_at_use(std::uint64_t now_us) {
-  if (!link_.ready() || link_.lost() || closing_.state() != Close::State::kOpen) return;
-  if (send_ring_.drained() && !enlargement_.pending()) enlargement_.look_at_use(now_us);
+  if (may_change_rings()) enlargement_.look_at_use(now_us);
+}
+
+template <class PortT>
+bool Channel<PortT>::may_change_rings() const {
+  return link_.ready() && !link_.lost() && closing_.state() == Close::State::kOpen && send_ring_.drained() &&
+         !enlargement_.pending();
+}
+
+template <class PortT>
+bool Channel<PortT>::may_give_back() const {
+  return (send_ring_.phase() != 0 && may_change_rings()) || (receive_ring_.phase() != 0 && may_close(true));
+}
+
+template <class PortT>
+void Channel<PortT>::give_back() {
+  if (send_ring_.phase() != 0)
+    enlargement_.give_back();
+  else
+    ask_to_close(true);
 }
 
 // What is written beside slots.

@@ -87,6 +87,8 @@ class Channel : public SendTarget {
   void on_overdue();
   // A checked request of this peer. Answers it.
   void on_request(typename Port::Request& request, const Hello& hello) { connection_.on_request(request, hello); }
+  // The same where there is no room for the connection.
+  void turn_away(typename Port::Request& request, const Hello& hello) { connection_.turn_away(request, hello.attempt); }
 
   void fail(Status status, std::string_view text) { link_.fail(status, text); }
 
@@ -99,10 +101,8 @@ class Channel : public SendTarget {
   [[nodiscard]] bool used() const { return closing_.used(); }
   [[nodiscard]] std::uint64_t idle_since_us() const { return closing_.idle_since_us(); }
   [[nodiscard]] bool holds_link() const { return link_.has_endpoint(); }
+  [[nodiscard]] bool has_rings() const { return connection_.has_rings(); }
   void give_way() { connection_.give_way(); }
-  // A round of progress serves this channel.
-  void want_service() { link_.want_service(); }
-
   [[nodiscard]] Core& core() { return link_.core(); }
   [[nodiscard]] std::uint32_t peer() const { return link_.peer(); }
   [[nodiscard]] bool failed() const { return link_.failed(); }
@@ -116,6 +116,10 @@ class Channel : public SendTarget {
 
   // To be called now and then: asks for a smaller send ring when the present one is not needed.
   void look_at_use(std::uint64_t now_us);
+  // Whether it has grown and nothing is under way; then give_back() lets the send ring go back to the first phase, or
+  // asks the peer, whose ring has grown, to end the connection, so that it begins anew.
+  [[nodiscard]] bool may_give_back() const;
+  void give_back();
 
   // ---- to observe
   [[nodiscard]] const SendRing<Port>& send_ring() const { return send_ring_; }
@@ -134,6 +138,7 @@ class Channel : public SendTarget {
  private:
   [[nodiscard]] Status not_open();
   [[nodiscard]] bool takes_whole(std::span<const iovec> vector);
+  [[nodiscard]] bool may_change_rings() const;
   [[nodiscard]] bool take_slot(const std::byte* slot, const SlotTrailer& trailer);
   void take_enlarge_request(std::span<const std::byte> payload);
   void serve_words();

@@ -45,8 +45,8 @@ template <class PortT>
 bool Connection<PortT>::tick(std::uint64_t now_us) {
   auto& core = link_.core();
   if (connect_.answer_due()) look_for_answer();
-  act(connect_.tick(now_us, core.attempts.free(now_us) && core.has_room()), "");
-  if (connect_.state() == Connect::State::kWanted && !core.has_room()) core.room_wanted = true;
+  act(connect_.tick(now_us, core.attempts.free(now_us) && core.has_room(has_rings())), "");
+  if (connect_.state() == Connect::State::kWanted && !core.has_room(has_rings())) core.room_wanted = true;
   return !link_.failed() && connect_.timed();
 }
 
@@ -81,6 +81,7 @@ void Connection<PortT>::act(Connect::Action action, std::string_view why, Status
       return;
     case Connect::Action::kClose:
       close();
+      if (link_.core().ledger.limited()) release_memory();
       if (connect_.timed()) want_time();
       return;
     case Connect::Action::kFail:
@@ -237,6 +238,11 @@ void Connection<PortT>::on_request(typename Port::Request& request, const Hello&
   }
   update_link();
   if (action == Connect::Action::kReplace) close();
+  if (!core.has_memory(has_rings())) {
+    turn_away(request, hello.attempt);
+    on_lost("there is no room for the connection");
+    return;
+  }
   if (!prepare_memory()) {
     core.port.reject(request, {});
     link_.fail(Status::kMemoryError, link_.no_memory("the rings of a new connection"));

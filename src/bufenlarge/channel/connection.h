@@ -61,6 +61,9 @@ class Connection {
   void on_link_lost();
   // A checked request of this peer. Answers it.
   void on_request(typename Port::Request& request, const Hello& hello);
+  // There is no room for the connection that a request asks for: the caller tries again, and meanwhile another
+  // connection is asked to end.
+  void turn_away(typename Port::Request& request, std::uint16_t attempt);
   // The first slot of the active side arrived.
   void on_slot() {
     if (connect_.state() == Connect::State::kSilent) [[unlikely]]
@@ -71,6 +74,8 @@ class Connection {
   void serve_hello();
   [[nodiscard]] bool hello_due() const { return hello_due_; }
   [[nodiscard]] Connect::State state() const { return connect_.state(); }
+  // An attempt before has left the rings of the first phase.
+  [[nodiscard]] bool has_rings() const { return send_ring_.has_ring() && receive_ring_.has_ring(); }
 
  private:
   [[nodiscard]] bool prepare_memory();
@@ -82,6 +87,8 @@ class Connection {
   void give_up(std::string_view why, Status status);
   void open();
   [[nodiscard]] bool find_room();
+  void wait_for_room();
+  void release_memory();
   [[nodiscard]] std::string no_endpoint() const;
   void on_first_slot();
   void update_link();

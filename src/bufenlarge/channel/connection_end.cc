@@ -28,11 +28,34 @@ template <class PortT>
 bool Connection<PortT>::find_room() {
   auto& core = link_.core();
   core.port_has_room = link_.port().has_room(RoomFor::kAttempt);
-  if (core.port_has_room) return true;
-  link_.trace("attempt ", connect_.attempt(), " is to be made again: there is no room for it");
-  core.room_wanted = true;
-  give_way();
+  if (core.port_has_room && core.has_memory(has_rings())) return true;
+  wait_for_room();
   return false;
+}
+
+// Where memory is limited, those that wait hold none: all of it could be with channels that wait for each other.
+template <class PortT>
+void Connection<PortT>::release_memory() {
+  send_ring_.end();
+  receive_ring_.end();
+  link_.give_back_control();
+}
+
+template <class PortT>
+void Connection<PortT>::wait_for_room() {
+  link_.trace("attempt ", connect_.attempt(), " is to be made again: there is no room for it");
+  link_.core().room_wanted = true;
+  give_way();
+}
+
+template <class PortT>
+void Connection<PortT>::turn_away(typename Port::Request& request, std::uint16_t attempt) {
+  auto& core = link_.core();
+  ++core.closing.no_room;
+  const Reject reject = make_reject(RejectReason::kNoRoom, core.expected, attempt);
+  core.port.reject(request, std::as_bytes(std::span(&reject, 1)));
+  core.room_wanted = true;
+  link_.want_service();  // a list that is not empty is served
 }
 
 template <class PortT>

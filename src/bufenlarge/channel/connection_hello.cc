@@ -9,8 +9,8 @@ namespace bufenlarge {
 template <class PortT>
 bool Connection<PortT>::prepare_memory() {
   const Phase& first = link_.core().settings.phases.at(0);
-  if (!link_.take_control()) return false;
-  if (send_ring_.has_ring() && receive_ring_.has_ring())
+  if (!link_.enter_queues() || !link_.take_control()) return false;
+  if (has_rings())
     receive_ring_.clear();
   else if (!send_ring_.provision(first) || !receive_ring_.provision(first))
     return false;

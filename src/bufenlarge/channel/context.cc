@@ -25,8 +25,10 @@ Context<PortT>::Context(Port& port, const ChannelSettings& settings, std::uint32
       loopback_(core_),
       closer_(core_),
       shrinker_(core_),
+      reclaimer_(core_),
       hot_(core_) {
   core_.random_state = job_key + rank;
+  windows_.count_in(core_.ledger);
 }
 
 template <class PortT>
@@ -138,10 +140,11 @@ void Context<PortT>::serve_lists() {
 
 template <class PortT>
 void Context<PortT>::look_at_time() {
-  if (!closer_.on() && !shrinker_.on() && core_.memory_sampler == nullptr) return;
+  if (!closer_.on() && !shrinker_.on() && !reclaimer_.due() && core_.memory_sampler == nullptr) return;
   const std::uint64_t now_us = core_.port.now_us();
   if (closer_.on()) closer_.look(now_us);
   if (shrinker_.on()) shrinker_.look(now_us);
+  if (reclaimer_.due()) reclaimer_.look(now_us);
   if (core_.memory_sampler != nullptr) core_.memory_sampler->sample(now_us);
 }
 
@@ -183,22 +186,12 @@ void Context<PortT>::on_request(typename Port::Request& request, std::span<const
       if (closer_.room_for(*peer))
         peer->on_request(request, *verdict.hello);
       else
-        turn_away(request, *peer, *verdict.hello);
+        peer->turn_away(request, *verdict.hello);
       return;
     }
     verdict.reason = RejectReason::kUnauthorized;  // it claims to be this very process
   }
   refuse(request, verdict, data);
-}
-
-// The caller tries again, and meanwhile a connection is asked to end.
-template <class PortT>
-void Context<PortT>::turn_away(typename Port::Request& request, Channel& caller, const Hello& hello) {
-  ++core_.closing.no_room;
-  const Reject reject = make_reject(RejectReason::kNoRoom, core_.expected, hello.attempt);
-  core_.port.reject(request, std::as_bytes(std::span(&reject, 1)));
-  core_.room_wanted = true;
-  caller.want_service();  // a list that is not empty is served
 }
 
 // An unauthorized caller is told nothing. The channel of a process of the job that cannot be talked to fails, so that

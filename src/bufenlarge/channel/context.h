@@ -10,15 +10,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "channel/channel.h"
 #include "channel/closer.h"
 #include "channel/hot_channels.h"
 #include "channel/loopback.h"
 #include "channel/peer_table.h"
+#include "channel/reclaimer.h"
 #include "channel/shrinker.h"
 #include "channel/window_memory.h"
 
@@ -46,6 +49,13 @@ class Context {
 
   // The most connections at once; 0 is no bound. To be called before the first channel.
   void set_connections_max(std::uint32_t connections) { core_.connections_max = connections; }
+  // The limit on pinned memory, in bytes; none before. To be called before the first channel.
+  void set_memory_max(std::uint64_t bytes) { core_.set_memory_max(bytes); }
+  // What two connections begin with: a process with less could not talk to its peers in turn.
+  [[nodiscard]] std::uint64_t least_memory() const { return 2 * core_.beginning_bytes(); }
+  void set_on_limit(std::function<void(std::uint64_t bytes)> on_limit) {
+    core_.ledger.set_on_refused(std::move(on_limit));
+  }
   // The bound on registered window memory, in bytes; none before.
   void set_window_bytes_max(std::uint64_t bytes) { windows_.set_bytes_max(bytes); }
   // Lets all peers read this memory, and write it where the fabric can tell of that, until deregister_window(). False
@@ -101,7 +111,6 @@ class Context {
   unsigned serve_notified();
   void serve_lists();
   void look_at_time();
-  void turn_away(typename Port::Request& request, Channel& caller, const Hello& hello);
   void refuse(typename Port::Request& request, const HelloVerdict& verdict, std::span<const std::byte> data);
 
   WindowMemory<Port> windows_;  // outlives the sources in core_
@@ -110,6 +119,7 @@ class Context {
   Loopback<Port> loopback_;
   Closer<Port> closer_;
   Shrinker<Port> shrinker_;
+  Reclaimer<Port> reclaimer_;
   HotChannels<Port> hot_;
   std::uint32_t refused_ = 0;
   std::uint32_t round_ = 0;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "channel/ledger.h"
 #include "channel/port.h"
 #include "protocol/wire.h"
 
@@ -53,11 +54,12 @@ class ControlSlab {
     [[nodiscard]] ControlBlock* blocks() const { return reinterpret_cast<ControlBlock*>(region.data()); }
     [[nodiscard]] std::uint64_t* hint_words() const { return reinterpret_cast<std::uint64_t*>(region.data()); }
 
+    Ledger::Entry entry;
     Region region;
     std::vector<void*> owners = {};  // by block; empty where there is no hint table
   };
 
-  explicit ControlSlab(Port& port) : port_(port) {}
+  ControlSlab(Port& port, Ledger& ledger) : port_(port), ledger_(ledger) {}
 
   // Returns a zeroed block; block == nullptr when no memory could be registered. read_hints() calls with `owner`.
   Handle take(void* owner) {
@@ -68,6 +70,8 @@ class ControlSlab {
     set_owner(handle, owner);
     return handle;
   }
+  // Whether take() needs no memory.
+  [[nodiscard]] bool has_free() const { return !free_.empty(); }
   void give_back(Handle handle) {
     if (handle.block == nullptr) return;
     set_owner(handle, nullptr);
@@ -121,7 +125,10 @@ class ControlSlab {
   }
 
   bool add_page(std::size_t blocks) {
-    auto page = std::make_unique<Page>(Page{port_.allocate(blocks * sizeof(ControlBlock))});
+    const std::size_t bytes = blocks * sizeof(ControlBlock);
+    Ledger::Entry entry = ledger_.enter(Ledger::Use::kBeginning, pinned_bytes<Region>(bytes));
+    if (!entry) return false;
+    auto page = std::make_unique<Page>(Page{std::move(entry), port_.allocate(bytes)});
     if (page->region.bytes() == 0) return false;
     const bool table = port_.arrival() == Arrival::kChecked;
     if (table) page->owners.resize(blocks);
@@ -131,6 +138,7 @@ class ControlSlab {
   }
 
   Port& port_;
+  Ledger& ledger_;
   std::vector<std::unique_ptr<Page>> pages_;
   std::vector<Handle> free_;
   std::size_t next_page_ = 0;  // of read_hints()

@@ -3,12 +3,14 @@
 // keep the cost of a round of progress to the channels that are active.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "channel/attempts.h"
 #include "channel/control_slab.h"
+#include "channel/ledger.h"
 #include "channel/log_sink.h"
 #include "channel/memory_sampler.h"
 #include "channel/poll_set.h"
@@ -69,6 +71,8 @@ struct Core {
   using Channel = bufenlarge::Channel<Port>;
   using Attempts = bufenlarge::Attempts<Channel>;
 
+  static constexpr std::size_t kControlPage = ControlSlab<Port>::kPageBytes;
+
   Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in, std::uint32_t rank_in,
        const UpperLayer& upper_in)
       : port(port_in),
@@ -78,7 +82,11 @@ struct Core {
         job_id(job_id_of(expected_in.job_key)),
         upper(upper_in),
         connections_max(settings_in.connections_max),
-        control(port_in) {}
+        control(port_in, ledger) {
+    source_registrations.count_in(ledger);
+    destination_registrations.count_in(ledger);
+    if (settings_in.memory_max != 0) set_memory_max(settings_in.memory_max);
+  }
 
   Port& port;
   const ChannelSettings settings;
@@ -87,6 +95,7 @@ struct Core {
   const std::uint32_t job_id;
   const UpperLayer upper;
   std::uint32_t connections_max;  // 0: no bound
+  Ledger ledger;                  // outlives everything that is registered
   ControlSlab<Port> control;
   UserRegistrations<Port> source_registrations;       // for responses and own writes
   UserRegistrations<Port> destination_registrations;  // for reads
@@ -113,8 +122,30 @@ struct Core {
   bool room_wanted = false;        // a connection waits for room
   bool port_has_room = true;       // the port had what a connection takes when it was asked last
 
-  [[nodiscard]] bool has_room() const {
-    return port_has_room && (connections_max == 0 || links.size() < connections_max);
+  // The limit on pinned memory, in bytes. Half of it at most is kept for the beginnings of connections to all peers.
+  void set_memory_max(std::uint64_t bytes) {
+    const std::uint32_t peers = std::min(expected.size - 1, connections_max == 0 ? expected.size : connections_max);
+    ledger.set_limits({bytes, std::min(bytes / 2, peers * beginning_bytes()), beginning_bytes()});
+  }
+  // What the port pins for an endpoint; and that with the rings and the control block of a new connection.
+  [[nodiscard]] std::uint64_t link_bytes() const {
+    if constexpr (requires { port.link_bytes(); })
+      return port.link_bytes();
+    else
+      return 0;
+  }
+  [[nodiscard]] std::uint64_t beginning_bytes() const {
+    using Region = typename Port::Region;
+    return 2 * pinned_bytes<Region>(settings.phases.at(0).ring_bytes()) +
+           pinned_bytes<Region>(kControlPage) + link_bytes();
+  }
+  // Whether there is room for one more connection. One that was attempted before has its rings.
+  [[nodiscard]] bool has_room(bool has_rings) const {
+    return port_has_room && (connections_max == 0 || links.size() < connections_max) && has_memory(has_rings);
+  }
+  [[nodiscard]] bool has_memory(bool has_rings) const {
+    const std::uint64_t control_bytes = control.has_free() ? pinned_bytes<typename Port::Region>(kControlPage) : 0;
+    return ledger.has_room(Ledger::Use::kBeginning, has_rings ? link_bytes() : beginning_bytes() - control_bytes);
   }
 
   // splitmix64; for jitter only

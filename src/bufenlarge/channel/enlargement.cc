@@ -49,11 +49,23 @@ void Enlargement<PortT>::service(std::uint64_t now_us) {
 // ---- sending direction
 
 template <class PortT>
-void Enlargement<PortT>::ask() {
+void Enlargement<PortT>::ask(std::uint8_t phase, const char* why) {
+  sender_.need(phase, why);
   asked_us_ = link_.port().now_us();
   send_ring_.pause();
   serve_request();
   if (!link_.failed()) link_.want_service();
+}
+
+// The peer's ring of that phase may have more slots than the present one, and the own ring then needs as many: where
+// memory is limited, that for the smallest is entered first. False when there is none.
+template <class PortT>
+bool Enlargement<PortT>::hold_least(std::uint8_t phase) {
+  const PhaseTable& phases = link_.core().settings.phases;
+  const std::size_t bytes = std::size_t{phases.at(0).stride()} * phases.at(phase).slots;
+  if (!link_.core().ledger.limited() || bytes <= send_ring_.registered_bytes()) return true;
+  least_ = link_.core().ledger.enter(Ledger::Use::kBeginning, pinned_bytes<typename Port::Region>(bytes));
+  return static_cast<bool>(least_);
 }
 
 template <class PortT>
@@ -104,7 +116,7 @@ std::uint8_t Enlargement<PortT>::spend(std::uint8_t from, std::uint8_t needed, s
 
 template <class PortT>
 std::uint8_t Enlargement<PortT>::limit_at(std::uint64_t now_us) {
-  if (limit_ != most_ && now_us >= refused_until_us_) limit_ = most_;
+  if (limit_ != most_ && (now_us >= refused_until_us_ || memory_is_back())) limit_ = most_;
   return policy_.may_change(now_us) ? limit_ : std::min(limit_, send_ring_.phase());
 }
 
@@ -113,9 +125,7 @@ void Enlargement<PortT>::look_at_use(std::uint64_t now_us) {
   if (!policy_.due(now_us)) return;
   const std::uint8_t present = send_ring_.phase();
   const std::uint8_t phase = policy_.next(present, send_ring_.take_used_phase(), now_us);
-  if (phase == present) return;
-  sender_.need(phase, "so large a ring is not needed");
-  ask();
+  if (phase != present && hold_least(phase)) ask(phase, "so large a ring is not needed");
 }
 
 // The request is the last slot of its ring: nothing is staged after it before the exchange.
@@ -156,6 +166,7 @@ void Enlargement<PortT>::exchange_send_ring(std::uint64_t now_us) {
   if (!send_ring_.all_complete() || now_us < provision_retry_us_) return;
   const EnlargeAck& ack = sender_.ack();
   const std::uint8_t present = send_ring_.phase();
+  least_ = {};
   const std::optional<std::uint8_t> phase = provision_send_ring(ack);
   if (!phase) {
     provision_retry_us_ = now_us + Connect::kPauseMinUs;
@@ -190,18 +201,37 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
   const std::uint8_t peer_former = std::exchange(peer_phase_, sender_.ack().phase);
   const bool shrinks = wanted < peer_former;
   count(send_ring_.counters(), peer_phase_ > peer_former, peer_phase_ < peer_former, phase != wanted);
-  if (phase < wanted) {
-    // What one side has no memory for goes in smaller fragments.
-    limit_ = phase;
-    refused_until_us_ = now_us + kRefusedPauseUs * std::min(1u << std::min(refusals_++, 31u), kRefusedFactorMax);
-  } else if (phase > former) {
+  if (phase < wanted)
+    note_refusal(phase, now_us);
+  else if (phase > former)
     refusals_ = 0;
-  }
   settle_growth(former, phase, now_us);
   policy_.changed(former, phase, asked_us_, now_us);
   if (!shrinks) return;
   send_ring_.stage_control(SlotKind::kHello, {});
   send_ring_.flush();
+}
+
+// What one side has no memory for goes in smaller fragments.
+template <class PortT>
+void Enlargement<PortT>::note_refusal(std::uint8_t phase, std::uint64_t now_us) {
+  const EnlargeAck& ack = sender_.ack();
+  limited_here_ =
+      phase < ack.phase && link_.beyond_limit(link_.core().settings.phases.at(ack.phase), Ledger::Use::kGrown);
+  pause_growth(now_us, limited_here_ || ack.status == static_cast<std::uint8_t>(AckStatus::kRefusedByLimit));
+}
+
+// No ring larger than the present one is asked for, for a time.
+template <class PortT>
+void Enlargement<PortT>::pause_growth(std::uint64_t now_us, bool limited) {
+  limit_ = send_ring_.phase();
+  refused_until_us_ = now_us + (limited ? kLimitPauseUs : kRefusedPauseUs) *
+                                   std::min(1u << std::min(refusals_++, 31u), kRefusedFactorMax);
+}
+
+template <class PortT>
+bool Enlargement<PortT>::memory_is_back() const {
+  return limited_here_ && !link_.beyond_limit(link_.core().settings.phases.at(peer_phase_), Ledger::Use::kGrown);
 }
 
 template <class PortT>
@@ -222,67 +252,10 @@ std::optional<std::uint8_t> Enlargement<PortT>::provision_send_ring(const Enlarg
     Phase geometry = link_.core().settings.phases.at(static_cast<std::uint8_t>(phase));
     geometry.slots = ack.slots;
     const bool same = phase == send_ring_.phase() && send_ring_.divide(geometry);
-    if (same || send_ring_.provision(geometry) || send_ring_.divide(geometry)) return static_cast<std::uint8_t>(phase);
+    if (same || send_ring_.provision(geometry, use_of(phase)) || send_ring_.divide(geometry))
+      return static_cast<std::uint8_t>(phase);
   }
   return std::nullopt;
-}
-
-// ---- receiving direction
-
-template <class PortT>
-void Enlargement<PortT>::on_request(EnlargeRequest request) {
-  if (!receiver_.on_request(request, link_.core().settings.phases)) {
-    link_.fail(Status::kProtocolError, "the peer asked for a ring that is not possible");
-    return;
-  }
-  acknowledge(provision_receive_ring(static_cast<std::uint8_t>(request.phase)));
-}
-
-// A ring of the phase that is wanted. When it is the present one, or cannot be had, that is used again: what lies in it
-// has positions of before.
-template <class PortT>
-AckStatus Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
-  const std::uint8_t present = receive_ring_.phase();
-  const bool provisioned =
-      wanted == present || receive_ring_.provision(link_.core().settings.phases.at(wanted));
-  count(receive_ring_.counters(), provisioned && wanted > present, provisioned && wanted < present, !provisioned);
-  receive_ring_.next_epoch();
-  receive_ring_.start(receive_ring_.consumer().consumed(), provisioned ? wanted : present);
-  return provisioned ? AckStatus::kProvisioned : AckStatus::kRefused;
-}
-
-template <class PortT>
-void Enlargement<PortT>::acknowledge(AckStatus status) {
-  const Phase& geometry = link_.core().settings.phases.at(receive_ring_.phase());
-  EnlargeAck ack{};
-  ack.ring_address = receive_ring_.region().remote_address();
-  ack.ring_key = receive_ring_.region().remote_key();
-  ack.base = receive_ring_.consumer().consumed();
-  ack.slot_bytes = geometry.slot_bytes;
-  ack.slots = geometry.slots;
-  ack.phase = receive_ring_.phase();
-  ack.status = static_cast<std::uint8_t>(status);
-  ack.epoch = receive_ring_.epoch();
-  link_.trace("receive ring: phase ", ack.phase, ", ", ack.slots, " slots of ", ack.slot_bytes, " bytes, epoch ",
-              ack.epoch);
-  receiver_.swapped(seal_ack(ack, receiver_.request().number));
-  post_acknowledgement();
-  if (!link_.failed()) link_.want_service();  // for the acknowledgement, and for repeat words until it is confirmed
-}
-
-template <class PortT>
-void Enlargement<PortT>::post_acknowledgement() {
-  link_.outbox().ack = receiver_.ack();
-  ack_due_ = !link_.post_word(offsetof(ControlInbox, ack), sizeof(EnlargeAck));
-}
-
-template <class PortT>
-void Enlargement<PortT>::serve_repeat_word() {
-  RepeatWord& word = link_.inbox().repeat;
-  const auto request = read_repeat(word);
-  if (!request || !receiver_.on_repeat(*request)) return;
-  std::memset(&word, 0, sizeof word);
-  ack_due_ = true;
 }
 
 }  // namespace bufenlarge

@@ -35,8 +35,10 @@ class Enlargement {
   // ---- sending direction
   // Asks the peer for a ring of this phase, which an element needs; nothing else is staged until it is in use.
   void begin(std::uint8_t phase) {
-    sender_.need(phase);
-    ask();
+    if (hold_least(phase))
+      ask(phase, "an element does not fit");
+    else
+      pause_growth(link_.port().now_us(), true);
   }
   // To be called before data goes through the ring, of which each slot is full: begins to grow as far as the direction
   // may. False when it need not or cannot, or has not earned that.
@@ -57,6 +59,10 @@ class Enlargement {
     }
     send_ring_.note_use(vector);
     return limit();
+  }
+  // With nothing under way: the direction goes back to the first phase, for its memory is wanted.
+  void give_back() {
+    if (hold_least(0)) ask(0, "its memory is wanted");
   }
   // To be called now and then, with nothing under way: asks for a smaller ring when a large one is not needed.
   void look_at_use(std::uint64_t now_us);
@@ -79,23 +85,33 @@ class Enlargement {
 
   [[nodiscard]] const EnlargeSender& sender() const { return sender_; }
 
-  // A refused direction asks again after this time, which doubles with each refusal up to so many times as much.
+  // A refused direction asks again after this time, which doubles with each refusal up to so many times as much. Where
+  // a limit refused it memory comes back soon.
   static constexpr std::uint64_t kRefusedPauseUs = 1'000'000;
+  static constexpr std::uint64_t kLimitPauseUs = 20'000;
   static constexpr std::uint32_t kRefusedFactorMax = 64;
 
  private:
   [[nodiscard]] std::uint8_t limit_at(std::uint64_t now_us);
   // The same as for a vector of so many bytes, with an element that needs this phase.
   [[nodiscard]] std::uint8_t limit_for(std::uint8_t needed, std::size_t bytes);
+  [[nodiscard]] static Ledger::Use use_of(int phase) {
+    return phase == 0 ? Ledger::Use::kBeginning : Ledger::Use::kGrown;
+  }
   void keep(std::uint8_t needed, std::size_t bytes);
   [[nodiscard]] std::uint8_t spend(std::uint8_t from, std::uint8_t needed, std::size_t bytes, std::uint32_t room);
-  void ask();
+  void ask(std::uint8_t phase, const char* why);
+  [[nodiscard]] bool hold_least(std::uint8_t phase);
   void serve_request();
   void serve_acknowledgement(std::uint64_t now_us);
   void exchange_send_ring(std::uint64_t now_us);
   // One exchange of a direction, in its counters and in the context's.
   void count(DirectionCounters& counters, bool enlarged, bool shrunk, bool refused);
   void note_exchange(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
+  void note_refusal(std::uint8_t phase, std::uint64_t now_us);
+  void pause_growth(std::uint64_t now_us, bool limited);
+  // The own ring is smaller than the peer's, because of a limit that allows a larger one now.
+  [[nodiscard]] bool memory_is_back() const;
   void settle_growth(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
   [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
   [[nodiscard]] AckStatus provision_receive_ring(std::uint8_t wanted);
@@ -110,11 +126,13 @@ class Enlargement {
   EnlargeReceiver receiver_;
   GrowthPolicy growth_;
   ShrinkPolicy policy_;
+  Ledger::Entry least_;                     // for the smallest send ring that the answer may ask for
   std::uint64_t asked_us_ = 0;              // when the change that is under way began
   std::uint64_t provision_retry_us_ = 0;    // when memory for a send ring is asked for again
   std::uint64_t provision_give_up_us_ = 0;  // from when on the channel fails without
   std::uint64_t refused_until_us_ = 0;      // with a limit_ below most_: when more may be asked for again
   std::uint32_t refusals_ = 0;              // since a larger ring was had
+  bool limited_here_ = false;               // the last one, by the own limit
   const std::uint8_t most_;
   std::uint8_t limit_;
   std::uint8_t peer_phase_ = 0;  // of the peer's receive ring

@@ -32,6 +32,13 @@ void PeerLink<PortT>::close() {
   lost_ = false;
   if (has_endpoint()) std::erase(core_.links, &channel_);
   endpoint_ = typename Port::Link();
+  queues_ = {};
+}
+
+template <class PortT>
+bool PeerLink<PortT>::enter_queues() {
+  if (!queues_) queues_ = core_.ledger.enter(Ledger::Use::kBeginning, core_.link_bytes());
+  return static_cast<bool>(queues_);
 }
 
 template <class PortT>
@@ -123,12 +130,15 @@ void PeerLink<PortT>::lose(std::string_view why) {
 }
 
 template <class PortT>
-bool PeerLink<PortT>::provision(RingMemory<Region>& ring, const Phase& geometry) {
-  Region region = port_.allocate(geometry.ring_bytes());
+bool PeerLink<PortT>::provision(RingMemory<Region>& ring, const Phase& geometry, Ledger::Use use) {
+  const std::size_t bytes = geometry.ring_bytes();
+  Ledger::Entry entry = core_.ledger.enter(use, pinned_bytes<Region>(bytes));
+  if (!entry) return false;
+  Region region = port_.allocate(bytes);
   if (region.bytes() == 0) return false;
   ring_bytes_.add(region.bytes());
   drop(ring);
-  ring = RingMemory<Region>(std::move(region), geometry);
+  ring = RingMemory<Region>(std::move(region), geometry, std::move(entry));
   return true;
 }
 

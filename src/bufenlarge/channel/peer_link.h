@@ -55,6 +55,8 @@ class PeerLink final : private StateLog {
 
   // ---- endpoint
   [[nodiscard]] bool has_endpoint() const { return static_cast<bool>(endpoint_); }
+  // Enters what the endpoint's queues pin in the ledger, until close(). False when the limit forbids it.
+  [[nodiscard]] bool enter_queues();
   // Both return false when there is no endpoint then.
   [[nodiscard]] bool open(const void* address, std::span<const std::byte> hello);
   [[nodiscard]] bool accept(typename Port::Request& request, std::span<const std::byte> hello);
@@ -123,8 +125,12 @@ class PeerLink final : private StateLog {
   // ---- memory of the rings
   // Memory for a ring of this geometry in place of what there was. For a moment there are both. False, with the ring as
   // it was, when no memory could be registered.
-  [[nodiscard]] bool provision(RingMemory<Region>& ring, const Phase& geometry);
+  [[nodiscard]] bool provision(RingMemory<Region>& ring, const Phase& geometry, Ledger::Use use);
   void drop(RingMemory<Region>& ring);
+  // Whether the limit on pinned memory is why provision() refuses a ring of this geometry now.
+  [[nodiscard]] bool beyond_limit(const Phase& geometry, Ledger::Use use) const {
+    return !core_.ledger.has_room(use, pinned_bytes<Region>(geometry.ring_bytes()));
+  }
   [[nodiscard]] const RingBytes& ring_bytes() const { return ring_bytes_; }
 
  private:
@@ -142,6 +148,7 @@ class PeerLink final : private StateLog {
   Core& core_;
   Port& port_;
   Channel<Port>& channel_;
+  Ledger::Entry queues_;
   typename Port::Link endpoint_;
   typename ControlSlab<Port>::Handle control_;
   Target words_to_;

@@ -27,7 +27,9 @@ class ReceiveRing {
   // ---- life
   // Memory for a ring of this geometry in place of what there was. False, with the ring as it was, when none could be
   // registered.
-  [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
+  [[nodiscard]] bool provision(const Phase& geometry, Ledger::Use use = Ledger::Use::kBeginning) {
+    return link_.provision(ring_, geometry, use);
+  }
   void drop() { link_.drop(ring_); }
   // The connection has ended: nothing of it is left, not the phase either.
   void end();

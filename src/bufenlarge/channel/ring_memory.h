@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "channel/ledger.h"
 #include "protocol/phase_table.h"
 
 namespace bufenlarge {
@@ -14,8 +15,8 @@ template <class Region>
 class RingMemory {
  public:
   RingMemory() = default;
-  RingMemory(Region region, const Phase& phase)
-      : region_(std::move(region)), stride_(phase.stride()), capacity_(phase.capacity()) {}
+  RingMemory(Region region, const Phase& phase, Ledger::Entry entry = {})
+      : entry_(std::move(entry)), region_(std::move(region)), stride_(phase.stride()), capacity_(phase.capacity()) {}
 
   explicit operator bool() const { return region_.bytes() != 0; }
   [[nodiscard]] std::byte* slot(std::uint32_t index) const { return region_.data() + std::size_t{index} * stride_; }
@@ -33,6 +34,7 @@ class RingMemory {
   }
 
  private:
+  Ledger::Entry entry_;
   Region region_;
   std::uint32_t stride_ = 0;
   std::uint32_t capacity_ = 0;

@@ -37,7 +37,9 @@ class SendRing {
   // ---- life
   // Memory for a ring of this geometry in place of what there was. False, with the ring as it was, when none could be
   // registered.
-  [[nodiscard]] bool provision(const Phase& geometry) { return link_.provision(ring_, geometry); }
+  [[nodiscard]] bool provision(const Phase& geometry, Ledger::Use use = Ledger::Use::kBeginning) {
+    return link_.provision(ring_, geometry, use);
+  }
   // The same, from the memory there is. False, with nothing done, when that is too small.
   [[nodiscard]] bool divide(const Phase& geometry) { return ring_.divide(geometry); }
   void drop() { link_.drop(ring_); }
@@ -100,6 +102,7 @@ class SendRing {
   [[nodiscard]] bool grant_low(std::uint32_t consumed_low) { return producer_.grant_low(consumed_low); }
 
   [[nodiscard]] bool has_ring() const { return static_cast<bool>(ring_); }
+  [[nodiscard]] std::size_t registered_bytes() const { return ring_.registered_bytes(); }
   [[nodiscard]] bool all_posted() const { return producer_.all_posted(); }
   // A hint could not be written.
   [[nodiscard]] bool hint_due() const { return hint_due_; }

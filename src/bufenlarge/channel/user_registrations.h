@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "channel/ledger.h"
 #include "channel/port.h"
 
 namespace bufenlarge {
@@ -24,6 +25,7 @@ class UserRegistrations {
  public:
   using Region = typename Port::Region;
   struct Registration {
+    Ledger::Entry entry;
     Region region;
     std::uint32_t holders = 0;
   };
@@ -33,6 +35,8 @@ class UserRegistrations {
   UserRegistrations(const UserRegistrations&) = delete;
   UserRegistrations& operator=(const UserRegistrations&) = delete;
 
+  // Enters what is registered from now on in this ledger, which outlives the registrations.
+  void count_in(Ledger& ledger) { ledger_ = &ledger; }
   void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] bool beyond(std::uint64_t more) const { return more > bytes_max_ || bytes_ > bytes_max_ - more; }
@@ -40,14 +44,19 @@ class UserRegistrations {
   [[nodiscard]] bool full(std::uint64_t more) const { return more != 0 && bytes_ != 0 && beyond(more); }
   [[nodiscard]] bool holds(std::byte* begin, std::size_t bytes) const { return live_.contains({begin, bytes}); }
 
-  // Registers the range, or shares its registration. Nothing when the device refuses. All of one object have the same
-  // use.
+  // Registers the range, or shares its registration. Nothing when the device or the ledger refuses. All of one object
+  // have the same use.
   [[nodiscard]] std::optional<Handle> hold(Port& port, std::byte* begin, std::size_t bytes, MemoryUse use) {
     auto at = live_.find({begin, bytes});
     if (at == live_.end()) {
+      Ledger::Entry entry;
+      if (ledger_ != nullptr) {
+        entry = ledger_->enter(Ledger::Use::kUser, pinned_bytes<Region>(begin, bytes));
+        if (!entry) return std::nullopt;
+      }
       Region region = port.register_memory(begin, bytes, use);
       if (region.bytes() == 0) return std::nullopt;
-      at = live_.emplace(std::pair(begin, bytes), Registration{std::move(region)}).first;
+      at = live_.emplace(std::pair(begin, bytes), Registration{std::move(entry), std::move(region)}).first;
       bytes_ += bytes;
     }
     ++at->second.holders;
@@ -63,6 +72,7 @@ class UserRegistrations {
   std::map<std::pair<std::byte*, std::size_t>, Registration> live_;  // by begin and bytes
   std::uint64_t bytes_ = 0;
   std::uint64_t bytes_max_;
+  Ledger* ledger_ = nullptr;
 };
 
 }  // namespace bufenlarge

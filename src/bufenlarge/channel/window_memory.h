@@ -17,6 +17,7 @@ class WindowMemory {
  public:
   using Core = bufenlarge::Core<PortT>;
 
+  void count_in(Ledger& ledger) { registrations_.count_in(ledger); }
   void set_bytes_max(std::uint64_t bytes) { registrations_.set_bytes_max(bytes); }
   // False when there are no bytes, and when the registration is refused or beyond the bound.
   [[nodiscard]] bool add(Core& core, void* memory, std::size_t bytes, Window& window);

@@ -143,11 +143,10 @@ bool FabricPort::bind(Endpoint& endpoint) {
   CompletionQueue* queue = reserve_queue();
   if (queue == nullptr) return false;
   fid_ep* fid = endpoint.fid.get();
-  const bool needs_words = verbs_ && (!inline_words_ || !immediate_data_ || receives_ != 0);
-  if (needs_words)
+  if (needs_words())
     endpoint.words = words_.take(info_->tx_attr->size, immediate_data_ ? 1 : receives_,
                                  [this](std::size_t bytes) { return allocate(bytes); });
-  const bool has_words = !needs_words || endpoint.words.places != nullptr;
+  const bool has_words = !needs_words() || endpoint.words.places != nullptr;
   if (!has_words) last_error_ = "no memory for control words: " + memory_error();
   const std::uint64_t flags = FI_TRANSMIT | FI_RECV | (verbs_ ? 0 : FI_SELECTIVE_COMPLETION);
   bool ready =
@@ -173,6 +172,10 @@ bool FabricPort::succeeded(const char* call, ssize_t code) {
 std::string FabricPort::memory_error() const {
   return std::to_string(regions_.refused_bytes) + " bytes were refused (" + regions_.refused_why + ")" +
          locked_memory();
+}
+
+std::string FabricPort::limit_error(std::uint64_t bytes) const {
+  return std::to_string(bytes) + " bytes were refused (they are beyond the limit on pinned memory)" + locked_memory();
 }
 
 // On verbs the device's driver locks the pages of registered memory, and RLIMIT_MEMLOCK limits what a process may
@@ -235,6 +238,14 @@ ConnectionLimits FabricPort::connection_limits() const {
   limits.group_endpoints = kGroupEndpoints;
   limits.group_descriptors = kGroupDescriptors - 1;
   return limits;
+}
+
+std::uint64_t FabricPort::link_bytes() const {
+  if (!verbs_) return 0;
+  const QueueMemory memory = queues();
+  const std::size_t places = info_->tx_attr->size + (immediate_data_ ? 1 : receives_);
+  const std::uint64_t words = needs_words() ? places * kWordBytes : 0;
+  return memory.send_queue + memory.receive_queue + memory.completion_queue + words;
 }
 
 // The rest of the process may take the last descriptor at any time; then callers come only when the reserve is free.

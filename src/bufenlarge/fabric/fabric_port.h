@@ -82,6 +82,8 @@ class FabricPort {
   // Returns a text about the memory that was refused last: its size, the call that failed, how much is
   // registered, and what the user can do.
   [[nodiscard]] std::string memory_error() const;
+  // Returns the same of memory that the limit on pinned memory has refused before the system was asked.
+  [[nodiscard]] std::string limit_error(std::uint64_t bytes) const;
   // Sets a callback that gets this text whenever memory is refused.
   void set_on_refused(std::function<void(const std::string&)> on_refused) {
     regions_.on_refused = [this, report = std::move(on_refused)] { report(memory_error()); };
@@ -131,6 +133,8 @@ class FabricPort {
   [[nodiscard]] QueueMemory queues() const {
     return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, receives_);
   }
+  // Returns what an endpoint pins: its queues and places for words. tcp pins nothing.
+  [[nodiscard]] std::uint64_t link_bytes() const;
   [[nodiscard]] const RegistrationCounters& registrations() const { return registrations_; }
   [[nodiscard]] const RegistrationCounters& user_registrations() const { return user_registrations_; }
   // Return how many responses have ended with immediate data, and how many with a message.
@@ -168,6 +172,7 @@ class FabricPort {
   [[nodiscard]] bool enough_events(unsigned requests, std::uint64_t since_us);
   template <class Handler>
   void give(Handler& handler, Event& event);
+  [[nodiscard]] bool needs_words() const { return verbs_ && (!inline_words_ || !immediate_data_ || receives_ != 0); }
   [[nodiscard]] bool bind(Endpoint& endpoint);
   void release(Endpoint& endpoint);
   // Returns true if `code` is 0; otherwise keeps the call's name and the error for last_error().

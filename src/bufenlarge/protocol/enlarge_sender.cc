@@ -54,7 +54,8 @@ bool EnlargeSender::whole(const EnlargeAck& seen, const PhaseTable& table) const
   if (seen.number != number_ || seen.base != base_ || seen.phase >= table.count) return false;
   const Phase& phase = table.at(seen.phase);
   const bool provisioned = seen.status == static_cast<std::uint8_t>(AckStatus::kProvisioned);
-  const bool refused = seen.status == static_cast<std::uint8_t>(AckStatus::kRefused);
+  const bool refused = seen.status == static_cast<std::uint8_t>(AckStatus::kRefused) ||
+                       seen.status == static_cast<std::uint8_t>(AckStatus::kRefusedByLimit);
   if (!provisioned && !refused) return false;
   if (provisioned && seen.phase != wanted_) return false;
   return seen.slot_bytes == phase.slot_bytes && seen.slots == phase.slots;

@@ -15,7 +15,7 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 7;
+inline constexpr std::uint8_t kWireVersion = 8;
 
 // Section 2: slots. Kinds 0 and 7 to 255 are not used.
 enum class SlotKind : std::uint8_t {
@@ -139,8 +139,9 @@ static_assert(sizeof(ReadFragment) == 8);
 // Section 4: the acknowledgement, which the receiver writes into the sender's control block. The flags head and
 // tail depend on `number`, so the sender never takes an old acknowledgement for a new one.
 enum class AckStatus : std::uint8_t {
-  kProvisioned = 1,  // the ring described has the requested phase
-  kRefused = 2,      // the receiver had no memory for it; the ring described has the old phase
+  kProvisioned = 1,     // the ring described has the requested phase
+  kRefused = 2,         // the receiver had no memory for it; the ring described has the old phase
+  kRefusedByLimit = 3,  // the same, by a limit of the receiver's own (MEMORY_MAX): memory may come back soon
 };
 
 struct EnlargeAck {

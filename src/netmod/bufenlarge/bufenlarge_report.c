@@ -56,6 +56,8 @@ static void add_counts(MPIDI_BUFENLARGE_counts_t * counts, const MPIDI_BUFENLARG
     counts->connections_most = MPL_MAX(counts->connections_most, stats->connections_most);
     counts->connections_closed += stats->connections_closed;
     counts->connections_reopened += stats->connections_reopened;
+    counts->pinned_bytes_most += stats->pinned_bytes_most;
+    counts->pinned_refused += stats->pinned_refused;
     counts->eager_limits += vci->eager_limits;
     counts->unexpected_bytes_max += vci->unexpected_kib_max * (uint64_t) 1024;
     add_rendezvous(&counts->rendezvous, stats);
@@ -117,6 +119,8 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     snprintf(report->address, sizeof(report->address), "%s", stats.address);
     snprintf(report->arrival, sizeof(report->arrival), "%s", stats.arrival);
     snprintf(report->arrival_reason, sizeof(report->arrival_reason), "%s", stats.arrival_reason);
+    report->pinned_bytes_max = stats.pinned_bytes_max * (uint64_t) MPIDI_global.n_vcis;
+    snprintf(report->pinned_reason, sizeof(report->pinned_reason), "%s", stats.pinned_reason);
     report->connections_max = stats.connections_max;
     snprintf(report->connections_reason, sizeof(report->connections_reason), "%s", stats.connections_reason);
     bufenlarge_context_peer_memory(context, &report->peer_memory);

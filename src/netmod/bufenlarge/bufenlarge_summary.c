@@ -182,6 +182,16 @@ static void print_connections(const MPIDI_BUFENLARGE_report_t * report, const MP
            (unsigned long long) totals->counts.connections_reopened);
 }
 
+static void print_pinned(const MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFENLARGE_totals_t * totals)
+{
+    char limit[24] = "none";
+    if (report->pinned_bytes_max != 0)
+        snprintf(limit, sizeof(limit), "%llu bytes", (unsigned long long) report->pinned_bytes_max);
+    printf("pinned memory of a process: limit %s (%s), %llu bytes at most; of all: %llu times refused\n", limit,
+           report->pinned_reason, (unsigned long long) totals->counts.pinned_bytes_most,
+           (unsigned long long) totals->counts.pinned_refused);
+}
+
 void MPIDI_BUFENLARGE_summary_table(const MPIDI_BUFENLARGE_summary_t * summary)
 {
     const MPIDI_BUFENLARGE_report_t *own = summary->own;
@@ -190,6 +200,7 @@ void MPIDI_BUFENLARGE_summary_table(const MPIDI_BUFENLARGE_summary_t * summary)
     printf("arrival: %s: %s\n", own->arrival, own->arrival_reason);
     print_peer_memory(own);
     print_connections(own, summary->totals);
+    print_pinned(own, summary->totals);
     if (summary->has_channels)
         print_channels(summary);
     print_missing(summary);

@@ -22,6 +22,7 @@ typedef struct {
     uint32_t rank;
     uint32_t connections_max;   /* that a VCI may have; 0: no bound */
     uint32_t channel_count;     /* of the array, of all VCIs; also counts channels that never connected */
+    uint64_t pinned_bytes_max;  /* that the process may pin; 0: no limit */
     uint64_t registered_bytes;
     uint64_t registered_bytes_max;
     char provider[32];
@@ -31,6 +32,7 @@ typedef struct {
     char arrival[16];
     char arrival_reason[144];
     char connections_reason[144];
+    char pinned_reason[144];
     char memory_basis[48];
     MPIDI_BUFENLARGE_counts_t counts;   /* of all VCIs */
     bufenlarge_peer_memory_t peer_memory;       /* on one VCI; its text is memory_basis */

@@ -105,6 +105,8 @@ static void write_counts(FILE * file, const MPIDI_BUFENLARGE_counts_t * counts)
     write_number(file, "connections_most", counts->connections_most);
     write_number(file, "connections_closed", counts->connections_closed);
     write_number(file, "connections_reopened", counts->connections_reopened);
+    write_number(file, "pinned_bytes_most", counts->pinned_bytes_most);
+    write_number(file, "pinned_refused", counts->pinned_refused);
     write_number(file, "eager_limits", counts->eager_limits);
     write_number(file, "unexpected_bytes_max", counts->unexpected_bytes_max);
     write_rendezvous(file, &counts->rendezvous);
@@ -127,6 +129,9 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     write_peer_memory(file, report);
     write_number(file, "registered_bytes", report->registered_bytes);
     write_number(file, "registered_bytes_max", report->registered_bytes_max);
+    write_number(file, "pinned_bytes_max", report->pinned_bytes_max);
+    fprintf(file, ", ");
+    write_text(file, "pinned_reason", report->pinned_reason);
     write_number(file, "connections_max", report->connections_max);
     fprintf(file, ", ");
     write_text(file, "connections_reason", report->connections_reason);

@@ -47,6 +47,8 @@ typedef struct {
     uint64_t connections_most;  /* at one time, of the VCI that had most */
     uint64_t connections_closed;        /* by agreement */
     uint64_t connections_reopened;
+    uint64_t pinned_bytes_most; /* at one time, of the process that had most */
+    uint64_t pinned_refused;    /* times that the limit on pinned memory forbade something */
     uint64_t eager_limits;      /* times that a sender was told to send no eager data */
     uint64_t unexpected_bytes_max;      /* of messages that no receive waited for, at one time; of the process that had
                                          * most */
@@ -185,6 +187,9 @@ static inline void MPIDI_BUFENLARGE_counts_merge(MPIDI_BUFENLARGE_counts_t * to,
         to->connections_most = from->connections_most;
     to->connections_closed += from->connections_closed;
     to->connections_reopened += from->connections_reopened;
+    if (from->pinned_bytes_most > to->pinned_bytes_most)
+        to->pinned_bytes_most = from->pinned_bytes_most;
+    to->pinned_refused += from->pinned_refused;
     to->eager_limits += from->eager_limits;
     if (from->unexpected_bytes_max > to->unexpected_bytes_max)
         to->unexpected_bytes_max = from->unexpected_bytes_max;

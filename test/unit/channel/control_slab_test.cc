@@ -19,7 +19,8 @@ using Slab = ControlSlab<FakePort>;
 TEST_CASE("sixteen control blocks share one registered page", "[control_slab]") {
   FakeFabric fabric;
   FakePort port(fabric);
-  Slab slab(port);
+  Ledger ledger;
+  Slab slab(port, ledger);
   std::set<const ControlBlock*> blocks;
   std::set<std::uint64_t> addresses;
   for (int i = 0; i < 16; ++i) {
@@ -39,7 +40,8 @@ TEST_CASE("a hint table takes the first block of each region, and regions double
   FakeFabric fabric;
   FakePort port(fabric);
   port.arrives = Arrival::kChecked;
-  Slab slab(port);
+  Ledger ledger;
+  Slab slab(port, ledger);
   std::set<std::pair<const void*, std::size_t>> places;
   for (int i = 0; i < 15 + 31 + 63; ++i) {
     const Slab::Handle handle = slab.take(&slab);
@@ -58,7 +60,8 @@ TEST_CASE("where a larger region is refused the next is a page, and where that i
   FakeFabric fabric;
   FakePort port(fabric);
   port.arrives = Arrival::kChecked;
-  Slab slab(port);
+  Ledger ledger;
+  Slab slab(port, ledger);
   port.refuses_memory = [](std::size_t bytes) { return bytes > Slab::kPageBytes; };
   std::set<std::pair<const void*, std::size_t>> places;
   for (int i = 0; i < 15 + 15; ++i) {
@@ -95,7 +98,8 @@ struct Hinted {
   }
   FakeFabric fabric;
   FakePort port{fabric};
-  Slab slab{port};
+  Ledger ledger;
+  Slab slab{port, ledger};
   std::vector<Slab::Handle> handles;
 };
 
@@ -139,7 +143,8 @@ TEST_CASE("a call looks at a bounded part of the tables, and calls reach all of 
 TEST_CASE("the inbox address is where the peer's writes land", "[control_slab]") {
   FakeFabric fabric;
   FakePort port(fabric);
-  Slab slab(port);
+  Ledger ledger;
+  Slab slab(port, ledger);
   for (int i = 0; i < 20; ++i) {
     const Slab::Handle handle = slab.take(nullptr);
     CHECK(fabric.at(handle.region().remote_key(), handle.inbox_address(), sizeof(ControlInbox)) ==
@@ -150,7 +155,8 @@ TEST_CASE("the inbox address is where the peer's writes land", "[control_slab]")
 TEST_CASE("a block given back is taken again, zeroed", "[control_slab]") {
   FakeFabric fabric;
   FakePort port(fabric);
-  Slab slab(port);
+  Ledger ledger;
+  Slab slab(port, ledger);
   const Slab::Handle first = slab.take(nullptr);
   std::memset(first.block, 0x5a, sizeof *first.block);
   slab.give_back(first);
@@ -164,7 +170,8 @@ TEST_CASE("a block given back is taken again, zeroed", "[control_slab]") {
 TEST_CASE("without memory take() gives an empty handle, which may be given back", "[control_slab]") {
   FakeFabric fabric;
   FakePort port(fabric);
-  Slab slab(port);
+  Ledger ledger;
+  Slab slab(port, ledger);
   port.refuses_memory = [](std::size_t) { return true; };
   const Slab::Handle none = slab.take(nullptr);
   CHECK(none.block == nullptr);

@@ -193,14 +193,14 @@ TEST_CASE("a ring keeps its memory until there is other memory, and both are cou
   PeerLink<FakePort>& link = fixture.link;
   RingMemory<FakePort::Region> ring;
   const PhaseTable table = two_phases();
-  REQUIRE(link.provision(ring, table.at(1)));
-  REQUIRE(link.provision(ring, table.at(0)));
+  REQUIRE(link.provision(ring, table.at(1), Ledger::Use::kGrown));
+  REQUIRE(link.provision(ring, table.at(0), Ledger::Use::kBeginning));
   CHECK(fixture.port.news() == std::vector<std::string>{"allocate 131072", "allocate 8192", "free 131072"});
   CHECK(link.ring_bytes().now == 8192);
   CHECK(link.ring_bytes().most == 131072 + 8192);
   CHECK(ring.stride() == 512);
   fixture.refuse_memory();
-  CHECK_FALSE(link.provision(ring, table.at(0)));
+  CHECK_FALSE(link.provision(ring, table.at(0), Ledger::Use::kBeginning));
   CHECK(static_cast<bool>(ring));
   CHECK(link.ring_bytes().now == 8192);
   link.drop(ring);

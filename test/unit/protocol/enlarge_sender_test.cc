@@ -235,7 +235,7 @@ TEST_CASE("an acknowledgement that describes another ring than the requested one
   CHECK(refused([](EnlargeAck& ack) { ack.phase = 3; }));
   CHECK(refused([](EnlargeAck& ack) { ack.phase = 255; }));
   CHECK(refused([](EnlargeAck& ack) { ack.status = 0; }));
-  CHECK(refused([](EnlargeAck& ack) { ack.status = 3; }));
+  CHECK(refused([](EnlargeAck& ack) { ack.status = 4; }));
   // Other phases than the requested one, with their own geometry.
   CHECK(refused([](EnlargeAck& ack) { ack = right_ack(1, 0); }));
   CHECK(refused([](EnlargeAck& ack) { ack = right_ack(1, 2); }));
@@ -243,8 +243,9 @@ TEST_CASE("an acknowledgement that describes another ring than the requested one
 
 TEST_CASE("a refusal that describes the old ring is accepted as one", "[enlarge_sender]") {
   Sender sender = Sender().requested();
-  CHECK(sender.poll(right_ack(1, 0, AckStatus::kRefused)) == Verdict::kAccepted);
-  CHECK(sender.machine.ack().status == static_cast<std::uint8_t>(AckStatus::kRefused));
+  const AckStatus status = GENERATE(AckStatus::kRefused, AckStatus::kRefusedByLimit);
+  CHECK(sender.poll(right_ack(1, 0, status)) == Verdict::kAccepted);
+  CHECK(sender.machine.ack().status == static_cast<std::uint8_t>(status));
   CHECK(sender.machine.ack().phase == 0);
 }
 
