@@ -38,6 +38,17 @@ SendTarget* Context<PortT>::target(std::uint32_t peer) {
 }
 
 template <class PortT>
+bool Context<PortT>::add_standing(std::byte* memory, std::size_t bytes) {
+  return core_.source_registrations.add_standing(memory, bytes) &&
+         core_.destination_registrations.add_standing(memory, bytes);
+}
+
+template <class PortT>
+bool Context<PortT>::end_standing(std::byte* memory) {
+  return core_.source_registrations.end_standing(memory) && core_.destination_registrations.end_standing(memory);
+}
+
+template <class PortT>
 bool Context<PortT>::idle() const {
   for (const PollSet<Channel>& rings : core_.rings.sets()) {
     for (std::size_t i = 0; i < rings.size(); ++i)

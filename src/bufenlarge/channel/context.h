@@ -65,6 +65,19 @@ class Context {
   }
   void deregister_window(std::uint32_t source) { windows_.remove(core_, source); }
 
+  // From now on so many bytes of user memory may stay registered while no transfer uses them: all kinds of it under a
+  // monitor, which outlives the context, else only standing memory. To be called before the first channel.
+  void keep_registrations(std::uint64_t bytes_max, const MemoryMonitor* monitor) {
+    core_.keeper.set(bytes_max, monitor);
+  }
+  // This memory is standing from now on (user_registrations.h), as source and as destination. False when it overlaps
+  // other standing memory.
+  [[nodiscard]] bool add_standing(std::byte* memory, std::size_t bytes);
+  // Not any more. False when nothing standing begins there.
+  bool end_standing(std::byte* memory);
+  // Ends idle registrations of user memory until so many bytes are given back; false when there are none.
+  bool give_way(std::uint64_t bytes) { return core_.keeper.give_way(bytes); }
+
   // Writes a log from now on. To be called before the first channel.
   void set_log(LogLevel level, LogSink& sink) {
     core_.log = &sink;

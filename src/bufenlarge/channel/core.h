@@ -83,6 +83,7 @@ struct Core {
         upper(upper_in),
         connections_max(settings_in.connections_max),
         control(port_in, ledger) {
+    ledger.set_give_way([this](std::uint64_t bytes) { return keeper.give_way(bytes); });
     source_registrations.count_in(ledger);
     destination_registrations.count_in(ledger);
     if (settings_in.memory_max != 0) set_memory_max(settings_in.memory_max);
@@ -97,8 +98,9 @@ struct Core {
   std::uint32_t connections_max;  // 0: no bound
   Ledger ledger;                  // outlives everything that is registered
   ControlSlab<Port> control;
-  UserRegistrations<Port> source_registrations;       // for responses and own writes
-  UserRegistrations<Port> destination_registrations;  // for reads
+  RegistrationKeeper keeper;
+  UserRegistrations<Port> source_registrations{keeper};       // for responses and own writes
+  UserRegistrations<Port> destination_registrations{keeper};  // for reads
   SourceTable<Port> sources;
   ReadTable<RendezvousReader<Port>, PendingRead<Port>> reads;
   RendezvousCounters rendezvous;
@@ -140,12 +142,12 @@ struct Core {
            pinned_bytes<Region>(kControlPage) + link_bytes();
   }
   // Whether there is room for one more connection. One that was attempted before has its rings.
-  [[nodiscard]] bool has_room(bool has_rings) const {
+  [[nodiscard]] bool has_room(bool has_rings) {
     return port_has_room && (connections_max == 0 || links.size() < connections_max) && has_memory(has_rings);
   }
-  [[nodiscard]] bool has_memory(bool has_rings) const {
+  [[nodiscard]] bool has_memory(bool has_rings) {
     const std::uint64_t control_bytes = control.has_free() ? pinned_bytes<typename Port::Region>(kControlPage) : 0;
-    return ledger.has_room(Ledger::Use::kBeginning, has_rings ? link_bytes() : beginning_bytes() - control_bytes);
+    return ledger.make_room(Ledger::Use::kBeginning, has_rings ? link_bytes() : beginning_bytes() - control_bytes);
   }
 
   // splitmix64; for jitter only

@@ -71,12 +71,15 @@ class Ledger {
   [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] bool limited() const { return limits_.all != kNoLimit; }
 
+  // Sets a function that gives memory back which nobody needs now, as much as it is asked for, or returns false when
+  // there is none. It is called before something is refused.
+  void set_give_way(std::function<bool(std::uint64_t bytes)> give_way) { give_way_ = std::move(give_way); }
   // Sets a callback that is told how many bytes the limit has just forbidden.
   void set_on_refused(std::function<void(std::uint64_t bytes)> on_refused) { on_refused_ = std::move(on_refused); }
 
   // Returns an empty entry where the limit forbids so many bytes more. That is noted: see wanted().
   [[nodiscard]] Entry enter(Use use, std::uint64_t bytes) {
-    if (!has_room(use, bytes)) [[unlikely]] {
+    if (!make_room(use, bytes)) [[unlikely]] {
       ++refusals_;
       wanted_ = true;
       if (on_refused_) on_refused_(bytes);
@@ -86,6 +89,13 @@ class Ledger {
     most_ = std::max(most_, this->bytes());
     return {*this, use, bytes};
   }
+  // Whether enter() would do it.
+  [[nodiscard]] bool make_room(Use use, std::uint64_t bytes) {
+    while (!has_room(use, bytes))
+      if (!give_way_ || !give_way_(bytes)) return false;
+    return true;
+  }
+  // Whether it would, with all memory as it is.
   [[nodiscard]] bool has_room(Use use, std::uint64_t bytes) const {
     const std::uint64_t kept = use == Use::kBeginning ? 0 : kept_for_beginnings();
     const std::uint64_t now = this->bytes();
@@ -116,6 +126,7 @@ class Ledger {
   std::array<std::uint64_t, kUses> bytes_{};  // by Use
   std::uint64_t most_ = 0;
   std::uint64_t refusals_ = 0;
+  std::function<bool(std::uint64_t)> give_way_;
   std::function<void(std::uint64_t)> on_refused_;
   bool wanted_ = false;
 };

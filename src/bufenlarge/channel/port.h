@@ -6,6 +6,8 @@
 // Region   Registered memory. allocate() returns zeroed memory of its own, register_memory() a region over memory
 //          of the user; both return an empty region if the system refuses. The destructor deregisters the memory
 //          and returns what allocate() had mapped to the system. No region is destroyed while a write reads it.
+//          A port may have set_give_way(function): before it refuses memory it calls that with the bytes it lacks, and
+//          tries again when the function returns true, since it has had regions destroyed.
 // Link     One endpoint. open() and accept() return it, or an empty one if they fail. The destructor closes the
 //          endpoint; no callback names it after that. Each callback gets the `user` that came with it.
 //          has_room(kind) is asked before. It returns false while there is nothing to spare for one more link: then

@@ -61,7 +61,7 @@ class UserMemory {
     const std::vector<Run> runs = find_runs();
     if (runs.size() > kRegionsMax) return RegisterResult::kRefused;
     std::uint64_t more = 0;
-    for (const Run& run : runs) more += registrations.holds(run.begin, run.bytes()) ? 0 : run.bytes();
+    for (const Run& run : runs) more += registrations.more_for(run.begin, run.bytes());
     if (registrations.full(more)) return RegisterResult::kWait;
     registrations_ = &registrations;
     for (const Run& run : runs) {
@@ -150,8 +150,9 @@ class UserMemory {
     [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
   };
 
+  // It may begin before the segment's run: whoever held it first had more.
   [[nodiscard]] const Region& region_of(const Segment& segment) const {
-    return regions_[segment.region]->second.region;
+    return regions_[segment.region]->region;
   }
 
   std::vector<Run> find_runs() {

@@ -25,7 +25,8 @@ class WindowMemory {
   void remove(Core& core, std::uint32_t source);
 
  private:
-  UserRegistrations<PortT> registrations_{~std::uint64_t{0}};
+  RegistrationKeeper keeper_;  // keeps nothing
+  UserRegistrations<PortT> registrations_{keeper_, ~std::uint64_t{0}};
 };
 
 }  // namespace bufenlarge

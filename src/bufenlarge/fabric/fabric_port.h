@@ -88,6 +88,8 @@ class FabricPort {
   void set_on_refused(std::function<void(const std::string&)> on_refused) {
     regions_.on_refused = [this, report = std::move(on_refused)] { report(memory_error()); };
   }
+  // See channel/port.h.
+  void set_give_way(std::function<bool(std::size_t bytes)> give_way) { regions_.give_way = std::move(give_way); }
   // Sets a callback for the first time that a connection has to wait for a file descriptor.
   void set_on_no_descriptor(std::function<void()> callback) { on_no_descriptor_ = std::move(callback); }
   // What connections take here, and what there is of it; without what the port does not know of.

@@ -37,7 +37,7 @@ bool MemoryRegion::enter(Domain& domain, void* memory, std::size_t bytes, std::u
   int code = 0;
   do {  // after 2^32 registrations the keys begin again, and some may still be in use then
     code = fi_mr_reg(domain.fid, memory, bytes, access, 0, domain.next_key++, 0, &registration, nullptr);
-  } while (code == -FI_ENOKEY);
+  } while (code == -FI_ENOKEY || (code != 0 && domain.give_way(bytes)));
   if (code == 0) registration_.reset(registration);
   // Keys travel in 32 bits (docs/wire-protocol.md, section 7). Those of verbs have 32 bits, and this side chooses
   // those of other providers.

@@ -34,6 +34,9 @@ class MemoryRegion {
     std::uint32_t next_key = 1;               // for providers that let the application choose keys (tcp)
     bool virtual_addresses = false;           // FI_MR_VIRT_ADDR is set (fi_mr(3))
     std::function<void()> on_refused = [] {};  // called after a region was refused
+    // Called with the bytes of a registration that the provider refuses. Returns true when other registrations have
+    // ended, so that it is worth another try.
+    std::function<bool(std::size_t)> give_way = [](std::size_t) { return false; };
     // The region that was refused last: its bytes, the call that failed and its error.
     std::size_t refused_bytes = 0;
     std::string refused_why{};

@@ -64,6 +64,9 @@ std::size_t window_write_min(const fi_info& info);
 // Returns how many bytes of window memory each of `contexts` contexts on this machine may register.
 std::uint64_t window_bytes_max(const fi_info& info, std::uint32_t contexts);
 
+// Returns how many bytes of user memory a context may leave registered while no transfer uses them.
+std::uint64_t registration_cache_bytes(const fi_info& info);
+
 struct ArrivalVerdict {
   Arrival arrival;
   std::string why;  // one phrase for the summary
