@@ -166,8 +166,9 @@ typedef struct {
 } bufenlarge_context_config_t;
 
 /* Opens the device, a listener and a completion queue; connects to nobody. Raises the process's soft
- * limit on file descriptors to the hard one (RLIMIT_NOFILE). On failure *context_p is
- * NULL and `message` says what was tried and what is there. */
+ * limit on file descriptors to the hard one (RLIMIT_NOFILE), and where registrations stay it patches
+ * functions of the C library (knob MEMORY_MONITOR). On failure *context_p is NULL and `message` says
+ * what was tried and what is there. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_open(
     const bufenlarge_context_config_t *config, bufenlarge_context_t **context_p, char *message,
     size_t message_bytes);
@@ -315,6 +316,18 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t 
  * follows. No callback comes on this side. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_release_source(bufenlarge_channel_t *channel,
                                                                      uint32_t source);
+
+/* ---- registrations that stay -------------------------------------------------------------- */
+
+/* From its first transfer on this memory stays registered, as source and as destination, until
+ * bufenlarge_context_release_memory(), as far as REGISTRATION_CACHE allows and unless other memory
+ * needs the room. Nothing of it may be unmapped, moved or dropped meanwhile (munmap, mremap, madvise).
+ * BUFENLARGE_ERR_ARGUMENT when it overlaps other such memory. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_keep_memory(bufenlarge_context_t *context,
+                                                                  void *memory, size_t bytes);
+
+/* To be called before this memory, kept from `memory` on, is freed. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_release_memory(bufenlarge_context_t *context, void *memory);
 
 /* ---- window memory ----------------------------------------------------------------------- */
 

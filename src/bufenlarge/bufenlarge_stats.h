@@ -56,12 +56,18 @@ typedef struct {
     uint64_t written_bytes;       /* by these writes */
     uint64_t user_refused;        /* registrations of user memory that were refused or would not pay */
     uint64_t user_registrations;  /* of user memory, since open */
+    uint64_t user_hits;           /* transfers, or parts of them, that found their memory registered */
+    uint64_t user_misses;         /* that did not; windows are not counted */
+    uint64_t user_evictions;      /* registrations without a transfer that ended to make room */
+    uint64_t user_invalidations;  /* registrations whose memory was unmapped or moved */
+    uint64_t user_idle_bytes;     /* registered now, without a transfer */
     uint64_t user_bytes;          /* of user memory, registered now */
     uint64_t user_bytes_max;
     const char *provider;         /* the context owns all these texts */
     const char *protocol;         /* libfabric's name of the wire protocol, "FI_PROTO_SOCK_TCP" */
     const char *arrival;          /* "polled", "notified" or "mixed" */
     const char *arrival_reason;   /* why, in a few words */
+    const char *registrations_kept; /* which registrations stay without a transfer, and why, in a few words */
     const char *connections_reason; /* why there may be so many, in a few words with figures */
     const char *pinned_reason;    /* why there may be so much, in a few words with figures */
     const char *interface_name;   /* libfabric's domain: device or interface */

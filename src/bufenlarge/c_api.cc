@@ -211,6 +211,7 @@ bufenlarge_status_t bufenlarge_context_open(const bufenlarge_context_config_t* c
       why = context->memory_log.open(values.memory_log, config->rank);
       context->context.set_memory_sampler(*context);
     }
+    if (why.empty()) why = context->keep_registrations(values);
     if (!why.empty()) {
       tell(message, message_bytes, why);
       return BUFENLARGE_ERR_OPTION;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "c_objects.h"
+#include "unmap_hooks.h"
 
 using bufenlarge::channel_of;
 using bufenlarge::context_of;
@@ -27,6 +28,24 @@ bufenlarge_status_t order_read(bufenlarge_channel_t* handle, const bufenlarge::R
 }
 
 }  // namespace
+
+std::string bufenlarge_context::keep_registrations(const bufenlarge::Knobs::Values& values) {
+  using Choice = bufenlarge::MonitorChoice;
+  const std::uint64_t bytes = values.registration_cache.value_or(bufenlarge::registration_cache_bytes(port.info()));
+  const bufenlarge::MemoryMonitor* monitor = nullptr;
+  std::string why = "MEMORY_MONITOR=none";
+  if (bytes != 0 && values.memory_monitor != Choice::kNone) monitor = bufenlarge::unmap_hooks(why);
+  if (bytes != 0 && monitor == nullptr && values.memory_monitor == Choice::kHooks)
+    return "MPIR_CVAR_BUFENLARGE_MEMORY_MONITOR='hooks': " + why;
+  context.keep_registrations(bytes, monitor);
+  port.set_give_way([this](std::size_t wanted) { return context.give_way(wanted); });
+  kept = bytes == 0             ? "none stay"
+         : monitor != nullptr   ? "up to " + std::to_string(bytes) + " bytes stay"
+                                : "up to " + std::to_string(bytes) + " bytes of MPI_Alloc_mem stay: " + why;
+  if (bytes != 0 && values.log >= bufenlarge::LogLevel::kState)
+    log.line(upper.rank, "registrations of user memory: " + kept);
+  return "";
+}
 
 extern "C" {
 
@@ -83,6 +102,20 @@ bufenlarge_status_t bufenlarge_context_register_window(bufenlarge_context_t* con
 
 void bufenlarge_context_deregister_window(bufenlarge_context_t* context, uint32_t source) {
   context->context.deregister_window(source);
+}
+
+bufenlarge_status_t bufenlarge_context_keep_memory(bufenlarge_context_t* context, void* memory, size_t bytes) {
+  if (memory == nullptr || bytes == 0) return BUFENLARGE_ERR_ARGUMENT;
+  try {
+    return context->context.add_standing(static_cast<std::byte*>(memory), bytes) ? BUFENLARGE_OK
+                                                                                 : BUFENLARGE_ERR_ARGUMENT;
+  } catch (const std::exception&) {
+    return BUFENLARGE_ERR_MEMORY;
+  }
+}
+
+bufenlarge_status_t bufenlarge_context_release_memory(bufenlarge_context_t* context, void* memory) {
+  return context->context.end_standing(static_cast<std::byte*>(memory)) ? BUFENLARGE_OK : BUFENLARGE_ERR_ARGUMENT;
 }
 
 bufenlarge_status_t bufenlarge_channel_write(bufenlarge_channel_t* handle, const bufenlarge_window_t* to,

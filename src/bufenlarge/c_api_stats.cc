@@ -46,6 +46,21 @@ void count_connections(bufenlarge_context_stats_t& to, const bufenlarge_context&
   to.endpoints = static_cast<std::uint32_t>(context.port.endpoints());
 }
 
+void count_user_memory(bufenlarge_context_stats_t& to, const bufenlarge_context& context) {
+  const bufenlarge::RegistrationCounters& registered = context.port.user_registrations();
+  const bufenlarge::RegistrationKeeper& keeper = context.context.core().keeper;
+  to.user_refused = context.context.core().rendezvous.refused;
+  to.user_registrations = registered.registrations;
+  to.user_hits = keeper.counters.hits;
+  to.user_misses = keeper.counters.misses;
+  to.user_evictions = keeper.counters.evictions;
+  to.user_invalidations = keeper.counters.invalidations;
+  to.user_idle_bytes = keeper.idle_bytes();
+  to.user_bytes = registered.bytes;
+  to.user_bytes_max = registered.bytes_max;
+  to.registrations_kept = context.kept.c_str();
+}
+
 }  // namespace
 
 std::string bufenlarge_context::describe(std::uint32_t peer) const {
@@ -155,7 +170,6 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
   stats_p->registrations = registered.registrations;
   stats_p->deregistrations = registered.deregistrations;
   const bufenlarge::RendezvousCounters& large = context->context.core().rendezvous;
-  const bufenlarge::RegistrationCounters& users = context->port.user_registrations();
   stats_p->reads = large.reads;
   stats_p->read_bytes = large.read_bytes;
   stats_p->response_bytes = large.response_bytes;
@@ -164,10 +178,7 @@ void bufenlarge_context_stats(const bufenlarge_context_t* context, bufenlarge_co
   stats_p->reads_by_message = context->port.ends_by_message();
   stats_p->writes = large.writes;
   stats_p->written_bytes = large.written_bytes;
-  stats_p->user_refused = large.refused;
-  stats_p->user_registrations = users.registrations;
-  stats_p->user_bytes = users.bytes;
-  stats_p->user_bytes_max = users.bytes_max;
+  count_user_memory(*stats_p, *context);
   stats_p->provider = context->provider.c_str();
   stats_p->protocol = context->protocol.c_str();
   stats_p->arrival = bufenlarge::arrival_name(context->port.arrival());

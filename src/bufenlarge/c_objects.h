@@ -80,6 +80,9 @@ struct bufenlarge_context final : bufenlarge::MemorySampler {
   // For the memory log, which is on.
   void sample(std::uint64_t now_us) override;
 
+  // Decides which registrations of user memory stay. Returns why the knobs ask for what cannot be, or "".
+  [[nodiscard]] std::string keep_registrations(const bufenlarge::Knobs::Values& values);
+
   // The context cannot go on; the upper layer is told, or the process ends.
   void fail(bufenlarge_status_t status, const char* message) const;
 
@@ -96,6 +99,7 @@ struct bufenlarge_context final : bufenlarge::MemorySampler {
   bufenlarge::MemoryBound memory_bound;
   std::uint32_t local_processes = 1;  // of the job, by their addresses
   bool warned = false;
+  std::string kept;  // which registrations stay, in a few words
   std::string provider, protocol, interface_name, address;
   std::string agreement;  // what has to be equal in all processes of the job, an item a line
 };

@@ -123,6 +123,21 @@ bool read_memory_max(Values& values, std::string_view text) {
   return values.memory_max.has_value();
 }
 
+bool read_registration_cache(Values& values, std::string_view text) {
+  values.registration_cache.reset();
+  if (text == "auto") return true;
+  values.registration_cache =
+      text == "off" ? std::optional<std::uint64_t>(0) : number(text, 65536, std::uint64_t{1} << 50);
+  return values.registration_cache.has_value();
+}
+
+bool read_memory_monitor(Values& values, std::string_view text) {
+  values.memory_monitor = text == "hooks"  ? MonitorChoice::kHooks
+                          : text == "none" ? MonitorChoice::kNone
+                                           : MonitorChoice::kAuto;
+  return text == "auto" || values.memory_monitor != MonitorChoice::kAuto;
+}
+
 bool read_text_interface(Values& values, std::string_view text) {
   values.interface_name = text;
   return true;

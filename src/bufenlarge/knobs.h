@@ -16,6 +16,8 @@
 
 namespace bufenlarge {
 
+enum class MonitorChoice : std::uint8_t { kAuto, kHooks, kNone };
+
 struct Knob {
   const char* name;
   const char* default_text;
@@ -57,6 +59,8 @@ class Knobs {
     ArrivalChoice arrival = ArrivalChoice::kAuto;
     std::optional<std::uint64_t> rendezvous;  // bytes; ~0 is off, nothing is auto
     std::optional<std::uint64_t> window_memory;  // bytes; nothing is auto
+    std::optional<std::uint64_t> registration_cache;  // bytes; 0 is off, nothing is auto
+    MonitorChoice memory_monitor = MonitorChoice::kAuto;
     std::string interface_name;
     std::uint64_t ack_timeout_us = 0;
     std::uint64_t connect_timeout_us = 0;

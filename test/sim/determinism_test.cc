@@ -17,7 +17,7 @@ SimResult run(std::uint64_t seed, SimKind kind, TraceOutput output) {
 }  // namespace
 
 TEST_CASE("the same seed makes the same run", "[sim]") {
-  for (const SimKind kind : {SimKind::kMixed, SimKind::kConnections, SimKind::kDeath}) {
+  for (const SimKind kind : {SimKind::kMixed, SimKind::kConnections, SimKind::kDeath, SimKind::kKept}) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       const SimResult first = run(seed, kind, TraceOutput::kKeep);
       const SimResult second = run(seed, kind, TraceOutput::kKeep);

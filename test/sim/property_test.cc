@@ -12,10 +12,14 @@
 
 #include "sim/seed_runner.h"
 
+using bufenlarge::sim::draw_config;
 using bufenlarge::sim::run_seeds;
 using bufenlarge::sim::SeedRun;
+using bufenlarge::sim::SimConfig;
 using bufenlarge::sim::SimKind;
 using bufenlarge::sim::SimTotals;
+using bufenlarge::sim::SimWorld;
+using bufenlarge::sim::TraceOutput;
 
 namespace {
 
@@ -143,6 +147,24 @@ TEST_CASE("a read gets what was advertised, and memory changes hands when a call
         BUFENLARGE_COUNT(read_fragments), BUFENLARGE_COUNT(fragments_handed_up),
         BUFENLARGE_COUNT(registrations_refused), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(enlargements),
         BUFENLARGE_COUNT(overtakes)});
+}
+
+TEST_CASE("no transfer uses memory through a registration from before it was unmapped", "[sim][K1]") {
+  hold(SimKind::kKept, 500,
+       {BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(unmaps), BUFENLARGE_COUNT(kept_hits),
+        BUFENLARGE_COUNT(kept_evicted), BUFENLARGE_COUNT(kept_forgotten), BUFENLARGE_COUNT(joined),
+        BUFENLARGE_COUNT(same_memory), BUFENLARGE_COUNT(registrations_refused), BUFENLARGE_COUNT(overtakes)});
+}
+
+// The same worlds whose monitors see nothing.
+TEST_CASE("a registration that outlives its mapping does harm that is noticed", "[sim][K1]") {
+  unsigned noticed = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SimConfig config = draw_config(seed, SimKind::kKept);
+    config.blind = true;
+    noticed += !SimWorld(config, TraceOutput::kNone).run().failure.empty();
+  }
+  CHECK(noticed >= 5);
 }
 
 TEST_CASE("connections that are not used end, and are made again with nothing lost", "[sim][S3]") {

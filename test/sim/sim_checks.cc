@@ -207,7 +207,7 @@ void SimWorld::check_reads(const SimPeer& peer) {
   const std::size_t advertised = peer.context()->core().sources.size();
   if (config_.death) return;  // what a process advertised that died before it connected stays
   if (advertised != 0) fabric_.violate(who + std::to_string(advertised) + " sources are left over");
-  const std::size_t bytes = peer.port().memory().user_bytes();
+  const std::size_t bytes = peer.port().memory().user_bytes() - peer.context()->core().keeper.idle_bytes();
   if (bytes != 0) fabric_.violate(who + std::to_string(bytes) + " bytes of the user are left registered");
 }
 
@@ -259,6 +259,10 @@ void SimWorld::collect() {
     totals.close_taken_back += closing.taken_back;
     totals.no_room += closing.no_room;
     totals.beyond_limit += peer->context()->core().ledger.refusals();
+    const KeeperCounters& kept = peer->context()->core().keeper.counters;
+    if (config_.kept_bytes != 0) totals.kept_hits += kept.hits;
+    totals.kept_evicted += kept.evictions;
+    totals.kept_forgotten += kept.invalidations;
     for (const auto& [other, channel] : peer->channels()) {
       totals.enlargements += channel->send_ring().counters().enlargements;
       if (config_.settings_of(peer->rank()).growth == GrowthRule::kEarned)

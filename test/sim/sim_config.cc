@@ -242,7 +242,8 @@ std::vector<std::vector<std::uint32_t>> Draw::chunks(bool may_grow) {
 std::uint32_t Draw::messages_max() const {
   switch (kind_) {
     case SimKind::kTight: return 60;
-    case SimKind::kReads: return 20;
+    case SimKind::kReads:
+    case SimKind::kKept: return 20;
     case SimKind::kCrowd: return 800;
     case SimKind::kEarned: return 400;
     default: return 120;
@@ -303,6 +304,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_budget(config, kind);
   draw_earning(config, kind);
   draw_hot_channels(config, kind);
+  draw_kept(config, kind);
   return config;
 }
 

@@ -67,6 +67,8 @@ struct SimConfig {
   std::uint32_t poll_events_max = ~0u;
   std::uint32_t port_links_max = 0;  // what a process has descriptors for; 0: no bound
   bool virtual_addresses = false;
+  std::uint64_t kept_bytes = 0;  // that may stay registered
+  bool blind = false;            // see SimFabric
   std::vector<SimMessagePlan> plan;
   std::vector<SimReadPlan> reads;
   std::vector<SimWritePlan> writes;
@@ -111,6 +113,7 @@ enum class SimKind : std::uint8_t {
   kShrink,       // directions go back to smaller rings, and grow again
   kEarned,       // larger rings are earned; they go back, are refused, and connections end
   kBudget,       // pinned memory is limited to little more than connections begin with
+  kKept,         // reads of memory that stays registered, and is unmapped now and then
 };
 [[nodiscard]] constexpr bool closes(SimKind kind) {
   return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd || kind == SimKind::kThousands;
@@ -128,6 +131,8 @@ void draw_shrinking(SimConfig& config, SimKind kind);
 void draw_budget(SimConfig& config, SimKind kind);
 // Which processes earn their larger rings (there, too).
 void draw_earning(SimConfig& config, SimKind kind);
+// How much stays registered (sim_config_kept.cc).
+void draw_kept(SimConfig& config, SimKind kind);
 // How many channels a process looks at, and what becomes of hints (sim_config_hot.cc).
 void draw_hot_channels(SimConfig& config, SimKind kind);
 

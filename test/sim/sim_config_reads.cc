@@ -15,11 +15,12 @@ class Reads {
       : random_(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x7265616473u), config_(config), kind_(kind) {}
 
   void draw() {
-    const bool all = kind_ == SimKind::kReads;
+    const bool kept = kind_ == SimKind::kKept;
+    const bool all = kind_ == SimKind::kReads || kept;
     if (kind_ == SimKind::kStall || (!all && random_.chance(500))) return;
     config_.faults.registration_fails = one_of({0, 0, 100, 500, 1000});
     const std::uint32_t count = all ? random_.between(5, 60) : random_.between(1, 15);
-    const std::uint32_t spread_us = one_of({0, 100, 3000});
+    const std::uint32_t spread_us = kept ? one_of({3000, 30'000}) : one_of({0, 100, 3000});
     std::uint32_t bytes = 0;
     for (std::uint32_t i = 0; i < count && bytes < kBytes; ++i) {
       SimReadPlan plan = one();

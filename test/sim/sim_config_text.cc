@@ -48,6 +48,7 @@ std::string describe(const SimConfig& config) {
          (config.channel.memory_max != 0
               ? ", at most " + std::to_string(config.channel.memory_max) + " bytes pinned"
               : "") +
+         (config.kept_bytes != 0 ? ", " + std::to_string(config.kept_bytes) + " bytes stay registered" : "") +
          ", at most " + std::to_string(config.channel.hot_max) + " hot channels";
 }
 

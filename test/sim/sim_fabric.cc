@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/sim_fabric.h"
 
+#include "sim/sim_arena.h"
 #include "sim/sim_link.h"
 
 namespace bufenlarge::sim {

@@ -25,6 +25,7 @@ namespace bufenlarge::sim {
 
 class SimPort;
 class SimEndpoint;
+class SimArena;
 
 // What becomes of one acknowledgement on its way.
 struct AckFate {
@@ -80,10 +81,13 @@ struct SimFabric {
   std::uint32_t poll_events_max = ~0u;
   std::uint32_t receives = 0;         // posted for notifications, per endpoint: the slots of the largest ring
   bool black_hole = false;            // the host of a process that died does not respond; else it refuses
+  bool blind = false;                 // the monitors see nothing
   bool virtual_addresses = false;     // as verbs: remote addresses are not offsets
   std::deque<AckFate> scripted_acks;  // of the next acknowledgements; then chance decides
   AckStall stall;
   std::vector<SimPort*> ports;  // by rank
+  std::vector<std::unique_ptr<SimArena>> arenas;  // by rank; empty where registrations do not stay
+  [[nodiscard]] SimArena* arena(std::uint32_t rank) const { return arenas.empty() ? nullptr : arenas[rank].get(); }
   SimActive active;
   std::vector<std::unique_ptr<SimEndpoint>> endpoints;
   SimBusy<SimEndpoint> busy;

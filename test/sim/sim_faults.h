@@ -46,6 +46,7 @@ struct SimFaults {
   // Processes
   std::uint32_t allocation_fails = 0;  // once: the next one succeeds
   std::uint32_t registration_fails = 0;  // of memory of the upper layer
+  std::uint32_t unmap = 0;               // memory that the upper layer has back
   std::uint32_t between_polls = 0;     // devices go on between a look at completions and one at events
   std::uint32_t pause = 0;             // computes outside of the library for a while
   std::uint32_t pause_us_max = 0;

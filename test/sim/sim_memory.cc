@@ -62,10 +62,27 @@ void SimMemory::close(Block* block) {
 std::byte* SimMemory::at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const {
   const auto found = blocks_.find(key);
   if (found == blocks_.end() || found->second->use == MemoryUse::kSource) return nullptr;
-  const Block& block = *found->second;
+  Block& block = *found->second;
   const bool inside = address >= block.address && address - block.address <= block.bytes &&
                       bytes <= block.bytes - (address - block.address);
-  return inside ? block.data() + (address - block.address) : nullptr;
+  return inside ? block.place(address - block.address, bytes) : nullptr;
+}
+
+std::byte* SimMemory::Block::place(std::size_t offset, std::size_t count) {
+  std::byte* const begin = data() + offset;
+  const bool gone = std::ranges::any_of(unmapped, [=](std::span<const std::byte> pages) {
+    return begin < pages.data() + pages.size() && pages.data() < begin + count;
+  });
+  return gone ? old.data() + offset : begin;
+}
+
+void SimMemory::unmap(std::span<const std::byte> pages) {
+  for (auto& [key, block] : blocks_) {
+    const std::byte* const begin = block->user;
+    if (begin == nullptr || begin >= pages.data() + pages.size() || pages.data() >= begin + block->bytes) continue;
+    if (block->old.empty()) block->old.assign(begin, begin + block->bytes);
+    block->unmapped.push_back(pages);
+  }
 }
 
 }  // namespace bufenlarge::sim

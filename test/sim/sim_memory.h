@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "sim/sim_fabric.h"
 
@@ -23,10 +25,15 @@ class SimMemory {
     std::uint32_t key;
     std::byte* user = nullptr;  // memory of the upper layer: there are no words
     std::optional<MemoryUse> use{};
+    // Pages of the upper layer that were unmapped since: a device still uses those that were there before.
+    std::vector<std::span<const std::byte>> unmapped{};
+    std::vector<std::byte> old{};  // the block as it was at the first time
     std::uint32_t readers = 0;  // posted writes of open links that are not complete
     [[nodiscard]] std::byte* data() const {
       return words ? reinterpret_cast<std::byte*>(words.get()) : user;
     }
+    // Where a device finds these bytes.
+    [[nodiscard]] std::byte* place(std::size_t offset, std::size_t count);
   };
 
   SimMemory(SimFabric& fabric, std::uint32_t rank) : fabric_(fabric), rank_(rank) {}
@@ -38,6 +45,12 @@ class SimMemory {
   void close(Block* block);
   // Where a remote write goes; nullptr when nothing is registered there, or only to be read.
   [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
+  // Where a write reads what lies at `from` of the block.
+  [[nodiscard]] static const std::byte* source(Block& block, const std::byte* from, std::size_t bytes) {
+    return block.place(static_cast<std::size_t>(from - block.data()), bytes);
+  }
+  // Other pages come to these addresses.
+  void unmap(std::span<const std::byte> pages);
 
   // Whether it is window memory, which peers may write without a request.
   [[nodiscard]] bool is_window(std::uint32_t key) const {

@@ -190,7 +190,8 @@ WriteResult SimPort::write(Link& link, const RdmaWrite<Region>& write) {
   const Region& region = write.region;
   if (write.from < region.data() || write.from + write.bytes > region.data() + region.bytes())
     fabric_.violate("rank " + std::to_string(rank_) + " writes from outside of its region");
-  return link.endpoint()->write(region.block(), write.from, write.bytes, write.address, write.key, write.use,
+  const std::byte* from = SimMemory::source(*region.block(), write.from, write.bytes);
+  return link.endpoint()->write(region.block(), from, write.bytes, write.address, write.key, write.use,
                                 write.sequence);
 }
 

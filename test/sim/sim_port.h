@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,12 +59,15 @@ class SimPort {
   // ---- the Port concept
   [[nodiscard]] Region allocate(std::size_t bytes) {
     SimMemory::Block* block = memory_.open(bytes);
+    while (block == nullptr && give_way_(bytes)) block = memory_.open(bytes);
     return block == nullptr ? Region() : Region(memory_, block);
   }
   [[nodiscard]] Region register_memory(void* memory, std::size_t bytes, MemoryUse use) {
     SimMemory::Block* block = memory_.open_user(memory, bytes, use);
+    while (block == nullptr && give_way_(bytes)) block = memory_.open_user(memory, bytes, use);
     return block == nullptr ? Region() : Region(memory_, block);
   }
+  void set_give_way(std::function<bool(std::size_t bytes)> give_way) { give_way_ = std::move(give_way); }
   [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
@@ -133,6 +137,7 @@ class SimPort {
 
   SimFabric& fabric_;
   SimMemory memory_;
+  std::function<bool(std::size_t bytes)> give_way_ = [](std::size_t) { return false; };
   std::vector<SimEndpoint*> endpoints_;  // open ones, and those whose writes still travel
   std::vector<Event> events_;
   std::array<bool, kGroups> placed_{};  // data may have been placed, and the handler was not told

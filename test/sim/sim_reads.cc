@@ -2,61 +2,10 @@
 #include "sim/sim_reads.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "sim/sim_peer.h"
 
 namespace bufenlarge::sim {
-
-namespace {
-
-constexpr std::byte kGap{0x5a};       // between segments
-constexpr std::byte kGivenBack{0xc3};  // what the owner writes into memory that it has back
-
-}  // namespace
-
-// ---- memory
-
-SimSegments::SimSegments(const std::vector<std::uint32_t>& sizes, std::uint32_t gap) {
-  std::size_t bytes = gap;
-  for (const std::uint32_t size : sizes) bytes += size + gap;
-  memory.assign(bytes, kGap);
-  std::size_t at = gap;
-  for (const std::uint32_t size : sizes) {
-    segments.push_back({memory.data() + at, size});
-    at += size + gap;
-  }
-}
-
-std::vector<std::byte> SimSegments::joined() const {
-  std::vector<std::byte> all;
-  for (const iovec& one : segments) {
-    const auto* from = static_cast<const std::byte*>(one.iov_base);
-    all.insert(all.end(), from, from + one.iov_len);
-  }
-  return all;
-}
-
-void SimSegments::fill(std::span<const std::byte> bytes) {
-  for (const iovec& one : segments) {
-    std::memcpy(one.iov_base, bytes.data(), one.iov_len);
-    bytes = bytes.subspan(one.iov_len);
-  }
-}
-
-bool SimSegments::all(std::byte value) const {
-  return std::all_of(memory.begin(), memory.end(), [=](std::byte one) { return one == value; });
-}
-
-bool SimSegments::gaps_untouched() const {
-  const std::byte* at = memory.data();
-  for (const iovec& one : segments) {
-    const auto* segment = static_cast<const std::byte*>(one.iov_base);
-    if (!std::all_of(at, segment, [](std::byte byte) { return byte == kGap; })) return false;
-    at = segment + one.iov_len;
-  }
-  return std::all_of(at, memory.data() + memory.size(), [](std::byte byte) { return byte == kGap; });
-}
 
 // ---- ordering
 
@@ -89,7 +38,7 @@ void SimReads::advertise(const SimReadPlan& plan) {
     ++fabric_.totals.same_memory;
   } else {
     read->bytes = message_bytes(static_cast<std::uint32_t>(put_) + 1'000'000, bytes);
-    read->from = std::make_shared<SimSegments>(plan.segments, plan.gap);
+    read->from = std::make_shared<SimSegments>(plan.segments, plan.gap, fabric_.arena(plan.source));
     read->from->fill(read->bytes);
   }
   for (const SimReadPlan::Part& one : plan.parts) {
@@ -97,11 +46,12 @@ void SimReads::advertise(const SimReadPlan& plan) {
     part->of = read.get();
     part->offset = one.offset;
     for (const std::uint32_t size : one.segments) part->bytes += size;
-    if (!one.handed_up) part->to = std::make_unique<SimSegments>(one.segments, plan.gap);
+    if (!one.handed_up)
+      part->to = std::make_unique<SimSegments>(one.segments, plan.gap, fabric_.arena(plan.reader));
     read->parts.push_back(std::move(part));
   }
   fabric_.moved = true;
-  const Status status = source->advertise(plan.reader, read->from->segments, read.get(), read->handle);
+  const Status status = source->advertise(plan.reader, read->from->segments(), read.get(), read->handle);
   if (status != Status::kOk) {
     read->dropped = true;
     if (source->find(plan.reader) != nullptr && !source->find(plan.reader)->failed())
@@ -137,7 +87,7 @@ void SimReads::order(std::uint32_t rank) {
     for (std::size_t n = 0; n < read.parts.size(); ++n) {
       SimRead::Part& part = *read.parts[n];
       const bool last = plan.by_flag && n + 1 == read.parts.size();
-      const auto to = part.to ? std::span<const iovec>(part.to->segments) : std::span<const iovec>();
+      const auto to = part.to ? std::span<const iovec>(part.to->segments()) : std::span<const iovec>();
       ordering_ = true;
       part.ordered =
           reader->read(plan.source, {to, &part, part.offset, part.bytes, read.handle, last}) == Status::kOk;
@@ -172,7 +122,7 @@ void SimReads::read_done(std::uint32_t rank, std::uint32_t peer, SimRead::Part& 
   } else {
     ++fabric_.totals.reads_lost;
   }
-  if (part.to) std::ranges::fill(part.to->memory, kGivenBack);
+  if (part.to) part.to->give_back();
 }
 
 void SimReads::fragment(SimRead::Part& part, const std::byte* data, std::size_t bytes) {
@@ -192,7 +142,7 @@ void SimReads::released(std::uint32_t rank, std::uint32_t peer, SimRead& read, S
     violate(read, "released with status " + std::to_string(static_cast<int>(status)));
   if (status == Status::kOk && !read.over) violate(read, "released before the reader said so");
   if (read.from->joined() != read.bytes) violate(read, "what was advertised has changed");
-  if (!advertised_elsewhere(read)) std::ranges::fill(read.from->memory, kGivenBack);
+  if (!advertised_elsewhere(read)) read.from->give_back();
   if (fabric_.random.chance(300)) order(rank);
 }
 
@@ -225,10 +175,10 @@ bool SimReads::done() const {
 
 void SimReads::check_end() {
   for (const auto& read : reads_) {
-    if (read->released != 0 && !advertised_elsewhere(*read) && !read->from->all(kGivenBack))
+    if (read->released != 0 && !advertised_elsewhere(*read) && !read->from->untouched_since())
       violate(*read, "what was released has been written");
     for (const auto& part : read->parts)
-      if (part->to && part->ends != 0 && !part->to->all(kGivenBack))
+      if (part->to && part->ends != 0 && !part->to->untouched_since())
         violate(*read, "the destination was written after the end of its read");
   }
 }

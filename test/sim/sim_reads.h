@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/sim_arena.h"
 #include "sim/sim_config.h"
 #include "sim/sim_fabric.h"
 #include "status.h"
@@ -18,19 +19,6 @@
 namespace bufenlarge::sim {
 
 class SimPeer;
-
-// Segments in memory with gaps, which nobody may write.
-struct SimSegments {
-  SimSegments(const std::vector<std::uint32_t>& sizes, std::uint32_t gap);
-  [[nodiscard]] std::vector<std::byte> joined() const;
-  void fill(std::span<const std::byte> bytes);
-  // Whether all of it, the gaps too, is `value`.
-  [[nodiscard]] bool all(std::byte value) const;
-  [[nodiscard]] bool gaps_untouched() const;
-
-  std::vector<std::byte> memory;
-  std::vector<iovec> segments;
-};
 
 struct SimRead {
   // One read(); a part of what is advertised.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/sim_arena.h"
+
 namespace bufenlarge::sim {
 
 namespace {
@@ -52,6 +54,9 @@ void set_up(SimFabric& fabric, const SimConfig& config) {
   for (std::uint8_t i = 0; i < config.channel.phases.count; ++i)
     fabric.receives = std::max(fabric.receives, config.channel.phases.at(i).slots);
   fabric.virtual_addresses = config.virtual_addresses;
+  fabric.blind = config.blind;
+  for (std::uint32_t rank = 0; config.kept_bytes != 0 && rank < config.peers; ++rank)
+    fabric.arenas.push_back(std::make_unique<SimArena>(fabric, rank));
   fabric.scripted_acks.assign(config.scripted_acks.begin(), config.scripted_acks.end());
   if (config.stall) {
     fabric.stall = *config.stall;

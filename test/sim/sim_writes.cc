@@ -34,7 +34,8 @@ void SimWrites::begin(const SimWritePlan& plan) {
   auto write = std::make_unique<SimWrite>();
   write->plan = &plan;
   write->bytes = message_bytes(static_cast<std::uint32_t>(put_) + 2'000'000, plan.bytes);
-  write->from = write->bytes;
+  write->from = std::make_unique<SimSegments>(std::vector{plan.bytes}, 0, fabric_.arena(plan.writer));
+  write->from->fill(write->bytes);
   write->to.assign(plan.bytes, kUnwritten);
   fabric_.moved = true;
   if (!target->register_window(write->to, write->window)) return;
@@ -43,9 +44,9 @@ void SimWrites::begin(const SimWritePlan& plan) {
     violate(*write, "a window is writable where its owner learns of no write, or not where it does");
   if (can) {
     ordering_ = true;
+    const auto* from = static_cast<const std::byte*>(write->from->segments()[0].iov_base);
     const Status status =
-        writer->write(plan.target, {write->from.data(), write.get(), write->window.address, plan.bytes,
-                                    write->window.key});
+        writer->write(plan.target, {from, write.get(), write->window.address, plan.bytes, write->window.key});
     ordering_ = false;
     write->ordered = status == Status::kOk;
   }
@@ -68,8 +69,8 @@ void SimWrites::written(std::uint32_t rank, std::uint32_t peer, SimWrite& write,
   if (status != Status::kOk && !peer_gone)
     violate(write, "ended with status " + std::to_string(static_cast<int>(status)));
   if (status != Status::kOk) ++fabric_.totals.writes_lost;
-  if (write.from != write.bytes) violate(write, "its source has changed");
-  std::ranges::fill(write.from, kGivenBack);
+  if (write.from->joined() != write.bytes) violate(write, "its source has changed");
+  write.from->give_back();
 }
 
 void SimWrites::arrived(SimWrite& write) {
@@ -99,7 +100,7 @@ void SimWrites::check_end() {
     const auto given_back = [](std::byte one) { return one == kGivenBack; };
     if (write->arrived && !std::ranges::all_of(write->to, given_back))
       violate(*write, "written after the message that followed it");
-    if (write->ends != 0 && !std::ranges::all_of(write->from, given_back))
+    if (write->ends != 0 && !write->from->untouched_since())
       violate(*write, "the source was changed after the end");
     SimPeer* target = peer_of_(write->plan->target);
     if (target != nullptr && write->ordered && !write->arrived) {

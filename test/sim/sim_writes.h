@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "channel/source_table.h"
+#include "sim/sim_arena.h"
 #include "sim/sim_config.h"
 #include "sim/sim_fabric.h"
 #include "status.h"
@@ -21,7 +22,7 @@ class SimPeer;
 struct SimWrite {
   const SimWritePlan* plan = nullptr;
   std::vector<std::byte> bytes;  // as they are to be
-  std::vector<std::byte> from;
+  std::unique_ptr<SimSegments> from;
   std::vector<std::byte> to;
   Window window;
   bool ordered = false;

@@ -71,18 +71,21 @@ FakePort::LinkState* FakePort::make_link(std::span<const std::byte> data, void* 
 }
 
 FakePort::Region FakePort::allocate(std::size_t bytes) {
-  if (refuses_memory && refuses_memory(bytes)) {
+  while (refuses_memory && refuses_memory(bytes)) {
     log.push_back("refuse " + std::to_string(bytes));
-    return {};
+    if (!give_way_(bytes)) return {};
   }
   log.push_back("allocate " + std::to_string(bytes));
   return {this, &fabric.add(bytes)};
 }
 
 FakePort::Region FakePort::register_memory(void* memory, std::size_t bytes, MemoryUse use) {
-  const bool refused = refuses_user_memory && refuses_user_memory(use, bytes);
-  log.push_back((refused ? "refuse " : "register ") + std::to_string(bytes));
-  return refused ? Region() : Region(this, &fabric.add_user(memory, bytes, use));
+  while (refuses_user_memory && refuses_user_memory(use, bytes)) {
+    log.push_back("refuse " + std::to_string(bytes));
+    if (!give_way_(bytes)) return {};
+  }
+  log.push_back("register " + std::to_string(bytes));
+  return Region(this, &fabric.add_user(memory, bytes, use));
 }
 
 FakePort::Link FakePort::open(const void* address, std::span<const std::byte> data, void* user) {

@@ -107,6 +107,7 @@ class FakePort {
   Link open(const void* address, std::span<const std::byte> data, void* user);
   Link accept(Request& request, std::span<const std::byte> data, void* user);
   void reject(Request& request, std::span<const std::byte> data);
+  void set_give_way(std::function<bool(std::size_t bytes)> give_way) { give_way_ = std::move(give_way); }
   [[nodiscard]] bool has_room(RoomFor) const { return !no_descriptors; }
   [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
@@ -206,6 +207,7 @@ class FakePort {
   [[nodiscard]] WriteResult takes(const Write& write);
   [[nodiscard]] Posted finish_oldest(std::deque<Posted>& posted);
 
+  std::function<bool(std::size_t bytes)> give_way_ = [](std::size_t) { return false; };
   std::deque<Event> events_;
   std::deque<Arrived> arrivals_;
   std::uint64_t arrivals_read_ = 0;

@@ -33,6 +33,18 @@ TEST_CASE("the bound on window memory is a number of bytes, none too, or the fab
   CHECK(knobs.values().window_memory == 7u);
 }
 
+TEST_CASE("what stays registered is bounded by a number of bytes, none, or the fabric's", "[knobs]") {
+  CHECK_FALSE(with({}).values().registration_cache);
+  CHECK_FALSE(with({{"REGISTRATION_CACHE", "off"}, {"REGISTRATION_CACHE", "auto"}}).values().registration_cache);
+  CHECK(with({{"REGISTRATION_CACHE", "off"}}).values().registration_cache == 0u);
+  CHECK(with({{"REGISTRATION_CACHE", "65536"}}).values().registration_cache == 65536u);
+  CHECK(with({{"REGISTRATION_CACHE", "1125899906842624"}}).values().registration_cache == std::uint64_t{1} << 50);
+  CHECK(with({}).values().memory_monitor == MonitorChoice::kAuto);
+  CHECK(with({{"MEMORY_MONITOR", "hooks"}}).values().memory_monitor == MonitorChoice::kHooks);
+  CHECK(with({{"MEMORY_MONITOR", "hooks"}, {"MEMORY_MONITOR", "none"}}).values().memory_monitor ==
+        MonitorChoice::kNone);
+}
+
 TEST_CASE("connections stay open unless a time is set after which they close", "[knobs][S3]") {
   CHECK(resolved({}).idle_close_us == 0);
   CHECK(resolved({{"IDLE_CLOSE", "30s"}}).idle_close_us == 30'000'000);

@@ -52,7 +52,8 @@ TEST_CASE("a source handle is not used again until its count comes round", "[sou
 }
 
 TEST_CASE("sources do not move each other, and a removed one is gone", "[sources]") {
-  UserRegistrations<FakePort> registrations;
+  RegistrationKeeper keeper;
+  UserRegistrations<FakePort> registrations{keeper};
   FakeFabric fabric;
   FakePort port(fabric);
   Bytes memory(300);

@@ -26,7 +26,8 @@ struct Fixture {
     REQUIRE(memory.register_all(port, MemoryUse::kDestination, registrations) == RegisterResult::kDone);
     return port.news();
   }
-  UserRegistrations<FakePort> registrations;
+  RegistrationKeeper keeper;
+  UserRegistrations<FakePort> registrations{keeper};
   FakeFabric fabric;
   FakePort port;
   Bytes room = pattern(100'000);

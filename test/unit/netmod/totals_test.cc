@@ -46,7 +46,7 @@ Totals totals_of(std::uint64_t rank) {
   totals.counts.eager_limits = 2 * rank;
   totals.counts.unexpected_bytes_max = rank % 5 * 1024;
   totals.counts.rendezvous = {rank,     10 * rank, 20 * rank,   30 * rank, 4 * rank,
-                              5 * rank, 6 * rank,  1000 - rank, 7 * rank};
+                              5 * rank, 6 * rank,  1000 - rank, 7 * rank,  8 * rank};
   MPIDI_BUFENLARGE_totals_end_process(&totals);
   return totals;
 }
