@@ -45,7 +45,7 @@ setting_environment() {
         cap* | idle | budget) closing_environment "$1" ;;
         limited | unlimited) flood_environment "$1" ;;
         shrink) echo "$rings ${knob}_SHRINK_AFTER=1ms" ;;
-        vcis-*) vcis_environment "$1" ;;
+        vcis-* | kept*) "${1%%-*}_environment" "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
 }
@@ -111,6 +111,7 @@ quick_cases() {
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
     flood_cases
+    stale_cases
 }
 
 full_cases() {

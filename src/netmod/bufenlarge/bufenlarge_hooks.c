@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bufenlarge_hooks.c: the functions that MPICH calls when it makes and frees objects. MPIDIG does
- * memory, windows and partitioned communication, on active messages; the other functions are empty,
+ * windows and partitioned communication, on active messages; the other functions are empty,
  * each for the reason given there.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "bufenlarge_memory.h"
 
 /* -- communicators: the netmod keeps nothing per communicator; MPICH's address tables have the processes -- */
 
@@ -50,18 +51,6 @@ int MPIDI_BUFENLARGE_mpi_type_commit_hook(MPIR_Datatype * datatype_p)
 int MPIDI_BUFENLARGE_mpi_type_free_hook(MPIR_Datatype * datatype_p)
 {
     return MPI_SUCCESS;
-}
-
-/* -- memory: the library registers ordinary memory when RDMA reads or writes it -- */
-
-void *MPIDI_BUFENLARGE_mpi_alloc_mem(MPI_Aint size, MPIR_Info * info_ptr)
-{
-    return MPIDIG_mpi_alloc_mem(size, info_ptr);
-}
-
-int MPIDI_BUFENLARGE_mpi_free_mem(void *ptr)
-{
-    return MPIDIG_mpi_free_mem(ptr);
 }
 
 /* -- partitioned communication -- */
@@ -154,8 +143,11 @@ int MPIDI_BUFENLARGE_mpi_win_create_hook(MPIR_Win * win)
     return begin_registered_window(win);
 }
 
+/* The own part is memory that MPI has given out, and messages may go from there, too. */
 int MPIDI_BUFENLARGE_mpi_win_allocate_hook(MPIR_Win * win)
 {
+    if (win->size > 0)
+        MPIDI_BUFENLARGE_memory_keep(win->base, (size_t) win->size);
     return begin_registered_window(win);
 }
 
@@ -183,5 +175,7 @@ int MPIDI_BUFENLARGE_mpi_win_detach_hook(MPIR_Win * win, const void *base)
 int MPIDI_BUFENLARGE_mpi_win_free_hook(MPIR_Win * win)
 {
     MPIDI_BUFENLARGE_window_free(win);
+    if (win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE && win->size > 0)
+        MPIDI_BUFENLARGE_memory_release(win->base);
     return MPI_SUCCESS;
 }

@@ -42,6 +42,7 @@ static void add_rendezvous(MPIDI_BUFENLARGE_rendezvous_t * sum, const bufenlarge
     sum->registrations += stats->user_registrations;
     sum->registered_bytes_max += stats->user_bytes_max;
     sum->refused += stats->user_refused;
+    sum->hits += stats->user_hits;
 }
 
 /* Adds what one VCI has counted, whose context has these statistics. */

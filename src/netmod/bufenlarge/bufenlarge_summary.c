@@ -119,12 +119,12 @@ static void print_rendezvous(const MPIDI_BUFENLARGE_rendezvous_t * sum)
     if (sum->reads == 0 && sum->fragment_bytes == 0)
         return;
     printf("rendezvous: %llu messages read, %llu bytes without a copy (%llu in responses), %llu through rings;"
-           " %llu ends by immediate data, %llu by message; user memory registered %llu times,"
-           " at most %llu bytes in a process, %llu registrations refused\n",
+           " %llu ends by immediate data, %llu by message; user memory registered %llu times, found registered %llu"
+           " times, at most %llu bytes in a process, %llu registrations refused\n",
            (unsigned long long) sum->reads, (unsigned long long) sum->read_bytes,
            (unsigned long long) sum->response_bytes, (unsigned long long) sum->fragment_bytes,
            (unsigned long long) sum->by_immediate, (unsigned long long) sum->by_message,
-           (unsigned long long) sum->registrations,
+           (unsigned long long) sum->registrations, (unsigned long long) sum->hits,
            (unsigned long long) sum->registered_bytes_max, (unsigned long long) sum->refused);
 }
 

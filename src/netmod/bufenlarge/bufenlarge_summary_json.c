@@ -92,6 +92,7 @@ static void write_rendezvous(FILE * file, const MPIDI_BUFENLARGE_rendezvous_t * 
     write_number(file, "registrations", sum->registrations);
     write_number(file, "registered_bytes_max", sum->registered_bytes_max);
     write_number(file, "refused", sum->refused);
+    write_number(file, "hits", sum->hits);
     fprintf(file, "}");
 }
 

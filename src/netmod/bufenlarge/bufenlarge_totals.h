@@ -35,6 +35,7 @@ typedef struct {
     uint64_t registrations;     /* of user memory */
     uint64_t registered_bytes_max;      /* of user memory, at one time; of the process that had most */
     uint64_t refused;           /* registrations of user memory that were refused or would not pay */
+    uint64_t hits;              /* uses of user memory that was registered before */
 } MPIDI_BUFENLARGE_rendezvous_t;
 
 /* What the contexts of processes count. */
@@ -174,6 +175,7 @@ static inline void MPIDI_BUFENLARGE_rendezvous_merge(MPIDI_BUFENLARGE_rendezvous
     if (from->registered_bytes_max > to->registered_bytes_max)
         to->registered_bytes_max = from->registered_bytes_max;
     to->refused += from->refused;
+    to->hits += from->hits;
 }
 
 static inline void MPIDI_BUFENLARGE_counts_merge(MPIDI_BUFENLARGE_counts_t * to, const MPIDI_BUFENLARGE_counts_t * from)

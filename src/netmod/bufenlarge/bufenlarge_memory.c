@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_memory.c: memory that MPI itself has given out, so that its registrations may stay until MPI gets it back.
+ *
+ * MPICH 4.0.2 asks the netmod for memory of MPI_Alloc_mem only with the info mpich_buf_type=network, and never tells it
+ * that a persistent or partitioned request ends.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_noinline.h"
+#include "bufenlarge_impl.h"
+#include "bufenlarge_memory.h"
+
+/* What a context refuses is registered for each transfer. */
+void MPIDI_BUFENLARGE_memory_keep(void *memory, size_t bytes)
+{
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
+        if (vci->context == NULL)
+            continue;
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+        bufenlarge_context_keep_memory(vci->context, memory, bytes);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+    }
+}
+
+void MPIDI_BUFENLARGE_memory_release(void *memory)
+{
+    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
+        if (vci->context == NULL)
+            continue;
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+        bufenlarge_context_release_memory(vci->context, memory);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+    }
+}
+
+void *MPIDI_BUFENLARGE_mpi_alloc_mem(MPI_Aint size, MPIR_Info * info_ptr)
+{
+    void *memory = MPIDIG_mpi_alloc_mem(size, info_ptr);
+    if (memory)
+        MPIDI_BUFENLARGE_memory_keep(memory, (size_t) size);
+    return memory;
+}
+
+int MPIDI_BUFENLARGE_mpi_free_mem(void *ptr)
+{
+    MPIDI_BUFENLARGE_memory_release(ptr);
+    return MPIDIG_mpi_free_mem(ptr);
+}

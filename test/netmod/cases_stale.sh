@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Cases of memory whose registrations stay, and which is unmapped. Sourced. Bash.
+# shellcheck disable=SC2016,SC2034,SC2154 # jq programs; variables shared with run
+
+stale_cases() {
+    echo "stale/kept/2|kept|2|stale|kept|240"
+    echo "stale/kept/3|kept|3|stale|kept rounds=3000|240"
+    echo "stale/few/3|kept|3|stale|kept-few rounds=3000|240"
+    program_case stale kept-standing 3 rounds=3000
+    program_case stale kept-none 2 rounds=3000
+    program_case rendezvous_memory kept 3
+    program_case rendezvous kept 2
+    program_case onesided_puts kept 3
+}
+
+# Environment of the settings kept, kept-few, kept-standing and kept-none.
+kept_environment() {
+    local cache=67108864 monitor=hooks
+    case $1 in
+        kept-few) cache=300000 ;;
+        kept-standing) monitor=none ;;
+        kept-none) cache=off monitor=auto ;;
+    esac
+    echo "MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_RENDEZVOUS=1024" \
+        "MPIR_CVAR_BUFENLARGE_REGISTRATION_CACHE=$cache MPIR_CVAR_BUFENLARGE_MEMORY_MONITOR=$monitor"
+}
+
+# case_kept: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...".
+case_kept() {
+    local setting program_arguments
+    read -r setting program_arguments <<<"$4"
+    judge_summary "$log_dir/kept-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
+        '.totals.rendezvous | "\(.hits) times found registered, \(.registrations) times not"' \
+        '.totals.rendezvous |
+            if .reads < 1 then "nothing was read"
+            elif .hits < 100 then "only \(.hits) uses found their memory registered"
+            else empty end'
+}

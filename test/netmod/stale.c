@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stale.c: random rounds of what programs do with memory between and during messages: allocated and freed, mapped and
+ * unmapped, mapped over, moved, dropped, shared with a child. A registration that is used after the mapping of its
+ * memory has changed sends old data, or leaves new data where nobody looks. Each rank sends to its right neighbor out
+ * of a part of one of its blocks, into a part of one of the neighbor's. Arguments: seed, rounds.
+ */
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { TAG = 43, BLOCKS = 12, PAGE = 4096, BLOCK_PAGES_MAX = 160, MESSAGE_MIN = 1024 };
+enum kind { EMPTY, ALLOCATED, MAPPED, OF_MPI };
+
+struct block {
+    enum kind kind;
+    unsigned char *at;
+    size_t bytes;
+};
+
+static struct block blocks[BLOCKS];
+static uint64_t own_state, common_state; /* of chance: different, and the same on all ranks */
+static MPI_Info network;
+
+static uint64_t draw(uint64_t *state, uint64_t bound)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (z ^ (z >> 31)) % bound;
+}
+
+static size_t own(size_t bound)
+{
+    return (size_t) draw(&own_state, bound);
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static unsigned char *map(void *at, size_t bytes)
+{
+    int fixed = at ? MAP_FIXED : 0;
+    void *memory = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+    if (memory == MAP_FAILED)
+        FAIL("mmap of %zu bytes failed", bytes);
+    return memory;
+}
+
+static void make(struct block *block)
+{
+    block->bytes = PAGE * (1 + own(BLOCK_PAGES_MAX));
+    block->kind = (enum kind) (ALLOCATED + own(3));
+    if (block->kind == MAPPED) {
+        block->at = map(NULL, block->bytes);
+    } else if (block->kind == ALLOCATED) {
+        block->bytes -= own(PAGE - MESSAGE_MIN);
+        block->at = malloc(block->bytes);
+    } else {
+        MPI_Alloc_mem((MPI_Aint) block->bytes, own(4) ? network : MPI_INFO_NULL, &block->at);
+    }
+    if (block->at == NULL)
+        FAIL("no memory for %zu bytes", block->bytes);
+}
+
+static void end(struct block *block)
+{
+    if (block->kind == MAPPED)
+        munmap(block->at, block->bytes);
+    else if (block->kind == ALLOCATED)
+        free(block->at);
+    else
+        MPI_Free_mem(block->at);
+    block->kind = EMPTY;
+}
+
+/* ---- what happens to them ------------------------------------------------------------------- */
+
+static void map_over(struct block *block)
+{
+    size_t pages = block->bytes / PAGE, first = own(pages);
+    map(block->at + first * PAGE, (1 + own(pages - first)) * PAGE);
+}
+
+/* Other pages come to where they were. */
+static void move(struct block *block)
+{
+    size_t bytes = PAGE * (1 + own(BLOCK_PAGES_MAX));
+    unsigned char *old = block->at;
+    int fixed = own(2) != 0;
+    void *to = fixed ? map(NULL, bytes) : NULL;
+    block->at = mremap(old, block->bytes, bytes, MREMAP_MAYMOVE | (fixed ? MREMAP_FIXED : 0), to);
+    if (block->at == MAP_FAILED)
+        FAIL("mremap of %zu to %zu bytes failed", block->bytes, bytes);
+    if (block->at != old && own(2)) {
+        map(old, block->bytes);
+        memset(old, 0x11, block->bytes);
+        munmap(old, block->bytes);
+    }
+    block->bytes = bytes;
+}
+
+static void drop(struct block *block)
+{
+    size_t pages = block->bytes / PAGE, first = own(pages);
+    int advice = own(2) ? MADV_DONTNEED : MADV_FREE;
+    if (madvise(block->at + first * PAGE, (1 + own(pages - first)) * PAGE, advice) != 0)
+        FAIL("madvise failed");
+}
+
+static void resize(struct block *block)
+{
+    block->bytes = PAGE * (1 + own(BLOCK_PAGES_MAX));
+    block->at = realloc(block->at, block->bytes);
+    if (block->at == NULL)
+        FAIL("realloc of %zu bytes failed", block->bytes);
+}
+
+/* Small blocks of an arena, given back so that the end of the heap moves. */
+static void trim(void)
+{
+    enum { COUNT = 64 };
+    void *small[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        if ((small[i] = malloc(20000)) != NULL)
+            memset(small[i], 0x22, 20000);
+    for (int i = 0; i < COUNT; i++)
+        free(small[(i * 7) % COUNT]);
+    malloc_trim(0);
+}
+
+static void change_one(void)
+{
+    struct block *block = &blocks[own(BLOCKS)];
+    const size_t what = own(8);
+    if (block->kind == EMPTY)
+        make(block);
+    else if (what < 3)
+        end(block);
+    else if (block->kind == ALLOCATED && what < 6)
+        resize(block);
+    else if (block->kind == MAPPED && what == 3)
+        map_over(block);
+    else if (block->kind == MAPPED && what == 4)
+        move(block);
+    else if (block->kind == MAPPED && what < 8)
+        drop(block);
+    else if (what == 7)
+        trim();
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+/* A part of some block that is not `other`. */
+static unsigned char *choose(size_t bytes, const struct block *other, struct block **block_p)
+{
+    for (;;) {
+        struct block *block = &blocks[own(BLOCKS)];
+        if (block == other)
+            continue;
+        if (block->kind == EMPTY)
+            make(block);
+        if (block->bytes >= bytes) {
+            *block_p = block;
+            return block->at + (own(3) ? 0 : own(block->bytes - bytes + 1));
+        }
+        end(block);
+    }
+}
+
+/* Copies of all pages, as long as it lives; it changes its own. */
+static pid_t begin_child(unsigned char *memory, size_t bytes)
+{
+    pid_t child = fork();
+    if (child < 0)
+        FAIL("fork failed");
+    if (child == 0) {
+        memset(memory, 0x33, bytes);
+        usleep(2000);
+        _exit(0);
+    }
+    return child;
+}
+
+static void await(pid_t child)
+{
+    int status;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        FAIL("the child did not end by itself");
+}
+
+static void exchange(long round)
+{
+    const int left = (test_rank + test_size - 1) % test_size, right = (test_rank + 1) % test_size;
+    const size_t large = 1 + draw(&common_state, BLOCK_PAGES_MAX);
+    const size_t bytes = MESSAGE_MIN + draw(&common_state, large * (PAGE - MESSAGE_MIN));
+    const uint64_t out_key = pattern_key(test_options.seed, test_rank, right, TAG, (uint64_t) round);
+    const uint64_t in_key = pattern_key(test_options.seed, left, test_rank, TAG, (uint64_t) round);
+    struct block *from, *to;
+    unsigned char *out = choose(bytes, NULL, &from), *in = choose(bytes, from, &to);
+    const pid_t child = own(250) == 0 ? begin_child(from->at, from->bytes) : 0;
+    MPI_Request requests[2];
+    pattern_fill(out, bytes, out_key);
+    if (own(2))
+        memset(in, 0x44, bytes);
+    MPI_Irecv(in, (int) bytes, MPI_BYTE, left, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out, (int) bytes, MPI_BYTE, right, TAG, MPI_COMM_WORLD, &requests[1]);
+    if (own(8) == 0)
+        trim();
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    const size_t wrong = pattern_verify(in, bytes, in_key);
+    if (wrong < bytes)
+        FAIL("round %ld: byte %zu of %zu: expected 0x%02x, got 0x%02x", round, wrong, bytes,
+             pattern_byte(in_key, wrong), in[wrong]);
+    if (child != 0)
+        await(child);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, (test_options_t) { .seed = 1, .rounds = 10000 });
+    common_state = test_options.seed;
+    own_state = test_options.seed * 1000003 + (uint64_t) test_rank;
+    MPI_Info_create(&network);
+    MPI_Info_set(network, "mpich_buf_type", "network");
+    for (long round = 0; test_another_round(round); round++) {
+        for (size_t changes = own(3); changes > 0; changes--)
+            change_one();
+        exchange(round);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        if (blocks[i].kind != EMPTY)
+            end(&blocks[i]);
+    MPI_Info_free(&network);
+    return test_end();
+}
