@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""in_turn.py collectives|idle|growth FILE: the tables of the benches that measure several programs in turn.
+"""in_turn.py collectives|idle FILE, or settings FILE BASE: the tables of the benches that measure several programs in
+turn.
 
 A ratio is taken inside each run; a table shows the median over the runs, and in brackets the smallest and largest.
 """
@@ -64,19 +65,20 @@ def idle(figures):
             print(f"| {program} | {size} | " + " | ".join(cells) + " |")
 
 
-def growth(figures):
-    settings = list(dict.fromkeys(program for _, program, _ in figures))
+def settings(figures, base):
+    names = list(dict.fromkeys(program for _, program, _ in figures))
     # The first run begins with the second of the settings that were named.
-    first = next((name for name in settings if name == "first"), settings[0])
-    print("| question | size | " + " | ".join(f"{name} | to {first}" for name in settings) + " |")
-    print("|---|---:|" + "---:|" * (2 * len(settings)))
+    first = base if base in names else names[0]
+    print("| question | size | " + " | ".join(f"{name} | to {first}" for name in names) + " |")
+    print("|---|---:|" + "---:|" * (2 * len(names)))
     for question, size in dict.fromkeys((question, size) for question, _, size in figures):
         cells = []
-        for name in settings:
+        for name in names:
             key = (question, name, size)
-            cells += [median(figures, key), ratio(figures, key, (question, first, size))]
+            digits = 4 if question.startswith("registrations") else 1
+            cells += [median(figures, key, digits), ratio(figures, key, (question, first, size))]
         print(f"| {question} | {size} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":
-    {"collectives": collectives, "idle": idle, "growth": growth}[sys.argv[1]](read(sys.argv[2]))
+    {"collectives": collectives, "idle": idle, "settings": settings}[sys.argv[1]](read(sys.argv[2]), *sys.argv[3:])
