@@ -215,6 +215,7 @@ device_cases() {
     locked_cases
     device_rendezvous_cases
     device_closing_cases
+    device_stale_cases
     echo "growth/first/4|growth|4|growth|first 0:3|120"
     echo "growth/notified/4|growth|4|growth|notified 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"

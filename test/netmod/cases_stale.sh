@@ -14,6 +14,13 @@ stale_cases() {
     program_case onesided_puts kept 3
 }
 
+# A device pins pages: there an old registration does harm.
+device_stale_cases() {
+    echo "stale/kept/2|kept|2|stale|kept rounds=3000|240"
+    echo "stale/few/3|kept|3|stale|kept-few rounds=1500|240"
+    program_case stale kept-standing 2 rounds=1500
+}
+
 # Environment of the settings kept, kept-few, kept-standing and kept-none.
 kept_environment() {
     local cache=67108864 monitor=hooks
