@@ -69,7 +69,8 @@ std::uint64_t with_short_jump(const std::uint64_t* function, const unsigned char
   return word;
 }
 
-bool store(std::uint64_t* function, std::uint64_t word) {
+// The thread sanitizer has no memory of its own for code.
+__attribute__((no_sanitize("thread"))) bool store(std::uint64_t* function, std::uint64_t word) {
   const auto address = reinterpret_cast<std::uintptr_t>(function);
   void* const page = reinterpret_cast<void*>(address & ~(std::uintptr_t{page_bytes()} - 1));
   if (mprotect(page, page_bytes(), PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
@@ -91,6 +92,12 @@ std::string FunctionPatches::add(const char* name, void (*replacement)()) {
   if (begins_with_jump(*function)) return "another library has patched " + std::string(name);
   patches_.push_back({function, replacement, *function});
   return "";
+}
+
+__attribute__((no_sanitize("thread"))) bool FunctionPatches::in_place() const {
+  for (const Patch& patch : patches_)
+    if (__atomic_load_n(patch.function, __ATOMIC_RELAXED) != patch.after) return false;
+  return true;
 }
 
 bool FunctionPatches::make_jumps() {

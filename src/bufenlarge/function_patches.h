@@ -25,11 +25,7 @@ class FunctionPatches {
   // Patches them all, for the rest of the process's life; or none, and returns why.
   [[nodiscard]] std::string put();
   // Returns false when somebody else has patched one of them since.
-  [[nodiscard]] bool in_place() const {
-    for (const Patch& patch : patches_)
-      if (__atomic_load_n(patch.function, __ATOMIC_RELAXED) != patch.after) return false;
-    return true;
-  }
+  [[nodiscard]] bool in_place() const;
 
  private:
   struct Patch {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <limits>
 #include <new>
 
@@ -36,6 +37,7 @@ class UnmapHooks final : public MemoryMonitor {
  private:
   [[nodiscard]] std::string patch();
   [[nodiscard]] std::string try_out();
+  [[nodiscard]] bool sees_free() const;
   template <class Call>
   [[nodiscard]] bool sees(const void* begin, std::size_t bytes, Call call) const;
 
@@ -125,8 +127,9 @@ std::string UnmapHooks::patch() {
     const std::string why = patches_.add(one.name, one.hook);
     if (!why.empty()) return why;
   }
+  void* const end = sbrk(0);  // this call may be the first, which sets it
   end_of_heap_ = static_cast<void**>(dlsym(RTLD_DEFAULT, "__curbrk"));
-  if (end_of_heap_ == nullptr || *end_of_heap_ != sbrk(0)) return "the end of the heap is not where it should be";
+  if (end_of_heap_ == nullptr || *end_of_heap_ != end) return "the end of the heap is not where it should be";
   return patches_.put();
 }
 
@@ -160,7 +163,21 @@ std::string UnmapHooks::try_out() {
   const auto move = [&] { return mremap(one, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, two) == two; };
   if (!sees(one, bytes, move) || *two != 1) passed = "mremap";
   if (!sees(two, bytes, [&] { return munmap(two, bytes) == 0; })) passed = "munmap";
+  if (!sees_free()) passed = "free";
   return passed == nullptr ? "" : "calls of " + std::string(passed) + " pass the C library";
+}
+
+// The allocator need not be the C library's. A block that it unmaps at once has to be seen; one that it keeps shows
+// nothing.
+bool UnmapHooks::sees_free() const {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  void* volatile block = std::malloc(kBytes);
+  if (block == nullptr) return true;
+  const auto middle = (reinterpret_cast<std::uintptr_t>(block) + kBytes / 2) & ~(page_ - 1);
+  auto* const page = reinterpret_cast<void*>(middle);
+  const bool seen = sees(page, page_, [&] { return std::free(block), true; });
+  unsigned char resident = 0;
+  return seen || mincore(page, page_, &resident) == 0;
 }
 
 std::string UnmapHooks::start() {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "fabric/hooks.h"
 #include "function_patches.h"
 
 namespace bufenlarge::test {
@@ -89,11 +90,13 @@ class Watch {
 };
 
 TEST_CASE("the hooks are one for the process, and work", "[hooks][K1]") {
+  if (!has_hooks()) return;
   CHECK(&monitor() == &monitor());
   CHECK(monitor().works());
 }
 
 TEST_CASE("a function that is patched is not patched again", "[hooks][K1]") {
+  if (!has_hooks()) return;
   (void)monitor();
   FunctionPatches patches;
   CHECK_THAT(patches.add("munmap", [] {}), Catch::Contains("another library has patched munmap"));
@@ -103,6 +106,7 @@ TEST_CASE("a function that is patched is not patched again", "[hooks][K1]") {
 }
 
 TEST_CASE("unmapping is recorded", "[hooks][K1]") {
+  if (!has_hooks()) return;
   char* const memory = map();
   Recorded part, all;
   CHECK(munmap(memory + kPage, 1) == 0);
@@ -117,6 +121,7 @@ TEST_CASE("unmapping is recorded", "[hooks][K1]") {
 }
 
 TEST_CASE("mapping is recorded where it takes the place of something", "[hooks][K1]") {
+  if (!has_hooks()) return;
   Recorded first;
   char* const memory = map();
   CHECK(first.nothing());
@@ -135,6 +140,7 @@ TEST_CASE("mapping is recorded where it takes the place of something", "[hooks][
 }
 
 TEST_CASE("dropping pages is recorded", "[hooks][K1]") {
+  if (!has_hooks()) return;
   for (const int advice : {MADV_DONTNEED, MADV_FREE, MADV_REMOVE}) {
     const int sharing = advice == MADV_REMOVE ? MAP_SHARED : MAP_PRIVATE;
     void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
@@ -150,6 +156,7 @@ TEST_CASE("dropping pages is recorded", "[hooks][K1]") {
 }
 
 TEST_CASE("moving is recorded, and moves", "[hooks][K1]") {
+  if (!has_hooks()) return;
   char* memory = map();
   Recorded shrunk;
   CHECK(mremap(memory, kBytes, kBytes / 2, 0) == memory);
@@ -173,6 +180,7 @@ TEST_CASE("moving is recorded, and moves", "[hooks][K1]") {
 }
 
 TEST_CASE("a segment of shared memory is recorded when it goes", "[hooks][K1]") {
+  if (!has_hooks()) return;
   const int segment = shmget(IPC_PRIVATE, kBytes, 0600);
   if (segment < 0) return;  // this system has no room for one
   void* const memory = shmat(segment, nullptr, 0);
@@ -189,6 +197,7 @@ TEST_CASE("a segment of shared memory is recorded when it goes", "[hooks][K1]") 
 }
 
 TEST_CASE("the end of the heap moves as it did before, and is recorded on its way back", "[hooks][K1]") {
+  if (!has_hooks()) return;
   void* const before = sbrk(0);
   Recorded up;
   if (sbrk(kBytes) != before) return;  // another thread, or no room
@@ -217,19 +226,25 @@ std::size_t churn(std::size_t count, std::size_t bytes, Order order) {
 }
 
 TEST_CASE("what malloc and free do with pages is recorded", "[hooks][K1]") {
+  if (!has_hooks()) return;
   const auto churn_all = [] {
     std::size_t gone = churn(4, 8 << 20, [](std::size_t i) { return i; });         // mapped one by one
     gone += churn(300, 50'000, [](std::size_t i) { return 299 - i; });             // trimmed from the end
     gone += churn(300, 50'000, [](std::size_t i) { return (i * 7 + 3) % 300; });   // and in between
     return gone;
   };
-  CHECK(churn_all() != 0);
-  std::size_t in_thread = 0;  // an arena of its own
-  std::thread([&] { in_thread = churn_all(); }).join();
-  CHECK(in_thread != 0);
+  void* const small = std::malloc(1);
+  const bool plain = malloc_usable_size(small) > 1;  // the sanitizers' allocators keep what is freed
+  std::free(small);
+  std::size_t in_thread = 0;
+  const std::size_t gone = churn_all();
+  std::thread([&] { in_thread = churn_all(); }).join();  // in an arena of its own
+  CHECK((gone != 0 || !plain));
+  CHECK((in_thread != 0 || !plain));
 }
 
 TEST_CASE("a block that realloc moves is recorded", "[hooks][K1]") {
+  if (!has_hooks()) return;
   constexpr std::size_t kSmall = 4 << 20;
   for (int i = 0; i < 10; ++i) {
     void* block = std::malloc(kSmall);
@@ -244,6 +259,7 @@ TEST_CASE("a block that realloc moves is recorded", "[hooks][K1]") {
 }
 
 TEST_CASE("a stack that ends with its thread is recorded", "[hooks][K1]") {
+  if (!has_hooks()) return;
   Watch watch;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
@@ -257,6 +273,7 @@ TEST_CASE("a stack that ends with its thread is recorded", "[hooks][K1]") {
 }
 
 TEST_CASE("a fork counts as a change of all memory", "[hooks][K1]") {
+  if (!has_hooks()) return;
   Recorded recorded;
   const pid_t child = fork();
   if (child == 0) {
@@ -270,6 +287,7 @@ TEST_CASE("a fork counts as a change of all memory", "[hooks][K1]") {
 }
 
 TEST_CASE("threads that map and unmap at once are all seen", "[hooks][K1][threads]") {
+  if (!has_hooks()) return;
   const std::uint64_t before = monitor().ranges().recorded();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
