@@ -75,10 +75,10 @@
     "file descriptors allow (tcp: one each, and six more for each 16) or the device's queue pairs, divided by the " \
     "job's processes on the machine (verbs); no bound where that is enough for all peers.")           \
   X(MEMORY_MAX, memory_max, "auto", "auto, off, or 1048576 to 1125899906842624 bytes",                  \
-    "The most memory a process pins at once: rings, control blocks, queues, and user memory of transfers and windows. " \
-    "At the limit, large rings that were not used for longest go back, then idle connections are closed; what is "      \
-    "still refused goes in smaller pieces. auto: no limit on tcp, which pins nothing; on verbs the least of what the "  \
-    "process may lock (ulimit -l) and three quarters of its share of the memory. off: no limit.")      \
+    "The most memory a process pins at once: rings, control blocks, queues, and user memory of transfers and "       \
+    "windows. At the limit, large rings that were not used for longest go back, then idle connections are closed; "  \
+    "what is still refused goes in smaller pieces. auto: no limit on tcp, which pins nothing; on verbs the least of " \
+    "what the process may lock (ulimit -l) and three quarters of its share of the memory. off: no limit.") \
   X(LOG, log, "off", "off, error, state or trace",                                                      \
     "What each process logs. error: failures of channels. state: also every change of a channel's state, with " \
     "the time, the peer, the old and the new state and the reason. trace: also single protocol messages.")   \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gives memory back where the limit on it (channel/ledger.h) has refused something. Of the large rings that were not
-// used for a time the one that was not used for longest goes back; where there is none, the connection that was not used
-// for longest is asked to end. One at a time.
+// used for a time the one that was not used for longest goes back; where there is none, the connection that was not
+// used for longest is asked to end. One at a time.
 //
 // Who may call it: Context.
 #pragma once
