@@ -34,6 +34,13 @@ TEST_CASE("what a process may lock and its share of the memory bound what it pin
   CHECK(given_memory_bound(0, 2).bytes == 0);
 }
 
+TEST_CASE("a process with CAP_IPC_LOCK may lock what it likes", "[bound][B2]") {
+  CHECK(may_lock_all("Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000004000\n"));
+  CHECK(may_lock_all("CapEff:\t000001ffffffffff\n"));
+  CHECK_FALSE(may_lock_all("CapEff:\t000001ffffffbfff\n"));
+  CHECK_FALSE(may_lock_all("CapPrm:\t000001ffffffffff\n"));
+}
+
 TEST_CASE("the limit of a control group is the least on its way up", "[bound][B2]") {
   const Folder folder;
   const std::filesystem::path& root = folder.path;

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -29,6 +31,11 @@ std::uint64_t least_up_to(const std::string& root, std::string group, const char
     if (slash == std::string::npos) return least;
     group.resize(slash);
   }
+}
+
+std::string text_of(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 bool names_memory(const std::string& controllers) {
@@ -56,15 +63,23 @@ std::uint64_t group_memory(const std::string& groups, const std::string& root) {
   return least;
 }
 
+bool may_lock_all(const std::string& status) {
+  constexpr unsigned kIpcLock = 14;  // linux/capability.h
+  constexpr const char* kName = "CapEff:";
+  const std::size_t at = status.find(kName);
+  if (at == std::string::npos) return false;
+  return (std::strtoull(status.c_str() + at + std::strlen(kName), nullptr, 16) >> kIpcLock & 1) != 0;
+}
+
 MemoryLimits read_memory_limits() {
   MemoryLimits limits;
   rlimit locked{};
-  if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY) limits.locked = locked.rlim_cur;
+  if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY &&
+      !may_lock_all(text_of("/proc/self/status")))
+    limits.locked = locked.rlim_cur;
   const long pages = sysconf(_SC_PHYS_PAGES);
   if (pages > 0) limits.memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  std::ifstream groups("/proc/self/cgroup");
-  const std::string text{std::istreambuf_iterator<char>(groups), {}};
-  limits.memory = std::min(limits.memory, group_memory(text, "/sys/fs/cgroup"));
+  limits.memory = std::min(limits.memory, group_memory(text_of("/proc/self/cgroup"), "/sys/fs/cgroup"));
   return limits;
 }
 

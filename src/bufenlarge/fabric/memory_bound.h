@@ -27,9 +27,12 @@ struct MemoryBound {
 // The same for a bound that the user has set, which the contexts of a process share; 0 is none.
 [[nodiscard]] MemoryBound given_memory_bound(std::uint64_t bytes, std::uint32_t contexts);
 
-// Reads the limits of this process from the system: getrlimit(2), sysconf(3), and the control groups that
-// /proc/self/cgroup names (cgroups(7); versions 1 and 2).
+// Reads the limits of this process from the system: getrlimit(2), which does not hold for a process with CAP_IPC_LOCK
+// (capabilities(7)), sysconf(3), and the control groups that /proc/self/cgroup names (cgroups(7); versions 1 and 2).
 [[nodiscard]] MemoryLimits read_memory_limits();
+
+// Whether `status`, a text as of /proc/self/status, has CAP_IPC_LOCK among the effective capabilities.
+[[nodiscard]] bool may_lock_all(const std::string& status);
 
 // The memory limit, in bytes, of the groups that `groups` names, a text as of /proc/self/cgroup, under `root` as under
 // /sys/fs/cgroup: the least on the way from the group up. kNone where there is none.
