@@ -123,4 +123,8 @@ std::string FunctionPatches::put() {
   return "";
 }
 
+void FunctionPatches::take_back() {
+  for (const Patch& patch : patches_) (void)store(patch.function, patch.before);
+}
+
 }  // namespace bufenlarge

@@ -22,8 +22,10 @@ class FunctionPatches {
   // Notes a function of libc.so.6 by its name, and what takes its place. Returns why that cannot be, "" if it can:
   // there is no such function, or somebody else has patched it.
   [[nodiscard]] std::string add(const char* name, void (*replacement)());
-  // Patches them all, for the rest of the process's life; or none, and returns why.
+  // Patches them all; or none, and returns why.
   [[nodiscard]] std::string put();
+  // Lets the functions be as they were. What takes their place may still run in another thread.
+  void take_back();
   // Returns false when somebody else has patched one of them since.
   [[nodiscard]] bool in_place() const;
 

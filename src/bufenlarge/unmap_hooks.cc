@@ -183,10 +183,12 @@ bool UnmapHooks::sees_free() const {
 std::string UnmapHooks::start() {
   page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::string why = patch();
-  if (why.empty()) why = try_out();
+  if (!why.empty()) return why;
+  why = try_out();
   const auto around_fork = [] { hooks().record_all(); };
   if (why.empty() && pthread_atfork(around_fork, around_fork, nullptr) != 0)
     why = "there is no memory for a fork handler";
+  if (!why.empty()) patches_.take_back();
   return why;
 }
 

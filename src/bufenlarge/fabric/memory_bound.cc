@@ -64,11 +64,11 @@ std::uint64_t group_memory(const std::string& groups, const std::string& root) {
 }
 
 bool may_lock_all(const std::string& status) {
-  constexpr unsigned kIpcLock = 14;  // linux/capability.h
-  constexpr const char* kName = "CapEff:";
-  const std::size_t at = status.find(kName);
+  constexpr unsigned kIpcLock = 14;  // CAP_IPC_LOCK
+  constexpr const char* kLine = "CapEff:";
+  const std::size_t at = status.find(kLine);
   if (at == std::string::npos) return false;
-  return (std::strtoull(status.c_str() + at + std::strlen(kName), nullptr, 16) >> kIpcLock & 1) != 0;
+  return (std::strtoull(status.c_str() + at + std::strlen(kLine), nullptr, 16) >> kIpcLock & 1) != 0;
 }
 
 MemoryLimits read_memory_limits() {

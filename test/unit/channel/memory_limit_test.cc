@@ -4,6 +4,7 @@
 
 #include "channel/reclaimer.h"
 #include "support/context_fixture.h"
+#include "support/fake_monitor.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -142,6 +143,29 @@ TEST_CASE("a direction that the own limit kept small grows at once when memory i
   CHECK_FALSE(fixture.channel(1).enlargement().sender().steady());
 }
 
+// The peer's larger ring has 16 slots, the own one 1.
+TEST_CASE("a sender that could be left without any ring does not ask", "[memory][B2]") {
+  ChannelSettings made = settings(phases({{512, 1}, {1104, 16}}));
+  made.memory_max = Ledger::kNoLimit - 1;
+  ContextFixture fixture(made);
+  fixture.connect(1);
+  Ledger& ledger = const_cast<Ledger&>(fixture.context.core().ledger);
+  ledger.set_limits({ledger.bytes() + 15 * 512, 0, 0});
+  const auto asks = [&fixture] {
+    (void)fixture.send({600});
+    fixture.rounds();
+    return !fixture.channel(1).enlargement().sender().steady();
+  };
+  CHECK_FALSE(asks());
+  CHECK(ledger.refusals() == 1);
+  CHECK_FALSE(asks());  // it goes in fragments
+  CHECK(fixture.peer(1).next().value().kind() == SlotKind::kPayload);
+  fixture.peer(1).grant_all();
+  ledger.set_limits({});
+  fixture.port.now += Tested::kLimitPauseUs;
+  CHECK(asks());
+}
+
 TEST_CASE("of large rings that are not used the one that was not used for longest goes back", "[memory][B2]") {
   LimitFixture fixture(Ledger::kNoLimit - 1);
   for (const std::uint32_t rank : {1u, 2u}) {
@@ -200,6 +224,26 @@ TEST_CASE("user memory beyond the limit is refused as by a device", "[memory][B2
   CHECK(fixture.ledger().bytes(Ledger::Use::kUser) == 64);
   fixture.context.deregister_window(window.source);
   CHECK(fixture.ledger().bytes(Ledger::Use::kUser) == 0);
+}
+
+TEST_CASE("registrations that stay give way before the limit refuses anything", "[memory][B2]") {
+  FakeFabric fabric;
+  FakePort port(fabric);
+  UpperLog upper;
+  FakeMonitor monitor;
+  Core<FakePort> core(port, settings(two_phases()), {}, 0, upper.layer());
+  core.keeper.set(1000, &monitor);
+  core.ledger.set_limits({100, 0, 0});
+  std::byte memory[64];
+  const auto held = core.source_registrations.hold(port, memory, sizeof memory, MemoryUse::kSource);
+  REQUIRE(held);
+  CHECK_FALSE(core.ledger.enter(Ledger::Use::kBeginning, 80));
+  core.source_registrations.release(*held);
+  REQUIRE(core.keeper.idle_bytes() == sizeof memory);
+  const Ledger::Entry rings = core.ledger.enter(Ledger::Use::kBeginning, 80);
+  CHECK(rings);
+  CHECK(core.keeper.idle_bytes() == 0);
+  CHECK(core.ledger.bytes() == 80);
 }
 
 }  // namespace
