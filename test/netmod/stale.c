@@ -6,6 +6,7 @@
  * of a part of one of its blocks, into a part of one of the neighbor's. Arguments: seed, rounds.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,8 @@ static void map_over(struct block *block)
     map(block->at + first * PAGE, (1 + own(pages - first)) * PAGE);
 }
 
-/* Other pages come to where they were. */
+/* Other pages come to where they were. What was mapped over is more than one mapping to the kernel, which does not move
+ * it: it is replaced. */
 static void move(struct block *block)
 {
     size_t bytes = PAGE * (1 + own(BLOCK_PAGES_MAX));
@@ -96,8 +98,16 @@ static void move(struct block *block)
     int fixed = own(2) != 0;
     void *to = fixed ? map(NULL, bytes) : NULL;
     block->at = mremap(old, block->bytes, bytes, MREMAP_MAYMOVE | (fixed ? MREMAP_FIXED : 0), to);
+    if (block->at == MAP_FAILED && errno == EFAULT) {
+        munmap(old, block->bytes);
+        if (fixed)
+            munmap(to, bytes);
+        block->at = map(NULL, bytes);
+        block->bytes = bytes;
+        return;
+    }
     if (block->at == MAP_FAILED)
-        FAIL("mremap of %zu to %zu bytes failed", block->bytes, bytes);
+        FAIL("mremap of %zu to %zu bytes failed: %s", block->bytes, bytes, strerror(errno));
     if (block->at != old && own(2)) {
         map(old, block->bytes);
         memset(old, 0x11, block->bytes);
