@@ -22,7 +22,7 @@ device_closing_cases() {
     closing_case 3 cap1 "rounds=2 bytes=20K"
     closing_case 4 idle "rounds=3 bytes=20K"
     shrinking_case 3
-    budget_case 4 1048576 "rounds=3"
+    budget_case 4 1048576 "rounds=3 bytes=1M"
 }
 
 # Environment of the settings idle, budget and capN.
