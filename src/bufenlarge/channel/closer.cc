@@ -27,13 +27,10 @@ void Closer<PortT>::make_room(std::uint64_t now_us) {
   if (now_us < core_.ask_again_us) return;
   if (!core_.port_has_room) core_.port_has_room = core_.port.has_room(RoomFor::kAttempt);  // it changes by itself
   if (core_.has_room(false)) return;
-  Channel* oldest = nullptr;
-  for (Channel* channel : core_.links) {
-    channel->note_use(now_us);
-    const bool spared = !channel->used() && channel->idle_since_us() + kUnusedUs > now_us;
-    if (spared || !channel->may_close(true)) continue;
-    if (oldest == nullptr || channel->idle_since_us() < oldest->idle_since_us()) oldest = channel;
-  }
+  Channel* oldest = core_.least_recently_used(now_us, [now_us](const Channel& one) {
+    const bool spared = !one.used() && one.idle_since_us() + kUnusedUs > now_us;
+    return !spared && one.may_close(true);
+  });
   core_.ask_again_us = now_us + (oldest == nullptr ? kLookPauseUs : kAskPauseUs);
   if (oldest != nullptr) oldest->ask_to_close(true);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "channel/attempts.h"
@@ -146,8 +147,22 @@ struct Core {
     return port_has_room && (connections_max == 0 || links.size() < connections_max) && has_memory(has_rings);
   }
   [[nodiscard]] bool has_memory(bool has_rings) {
+    if (!ledger.limited()) return true;
     const std::uint64_t control_bytes = control.has_free() ? pinned_bytes<typename Port::Region>(kControlPage) : 0;
     return ledger.make_room(Ledger::Use::kBeginning, has_rings ? link_bytes() : beginning_bytes() - control_bytes);
+  }
+
+  // Of the channels with an endpoint of which `may` is true the one that was not used for longest, or null. Notes first
+  // what was used since the last look.
+  template <class May>
+  [[nodiscard]] Channel* least_recently_used(std::uint64_t now_us, May may) {
+    for (Channel* channel : links) channel->note_use(now_us);
+    Channel* found = nullptr;
+    for (Channel* channel : links) {
+      if (!may(std::as_const(*channel))) continue;
+      if (found == nullptr || channel->idle_since_us() < found->idle_since_us()) found = channel;
+    }
+    return found;
   }
 
   // splitmix64; for jitter only

@@ -27,10 +27,12 @@ class Reclaimer {
     if (now_us < next_look_us_) return;
     next_look_us_ = now_us + kPauseUs;
     core_.ledger.satisfied();
-    for (Channel* channel : core_.links) channel->note_use(now_us);
-    if (Channel* large = oldest(now_us, kIdleUs, [](const Channel& one) { return one.may_give_back(); }))
+    const auto unused = [now_us](const Channel& one, std::uint64_t us) { return one.idle_since_us() + us <= now_us; };
+    const auto may_give_back = [&](const Channel& one) { return unused(one, kIdleUs) && one.may_give_back(); };
+    const auto may_close = [&](const Channel& one) { return unused(one, kCloseUs) && one.may_close(true); };
+    if (Channel* large = core_.least_recently_used(now_us, may_give_back))
       large->give_back();
-    else if (Channel* idle = oldest(now_us, kCloseUs, [](const Channel& one) { return one.may_close(true); }))
+    else if (Channel* idle = core_.least_recently_used(now_us, may_close))
       idle->ask_to_close(true);
   }
 
@@ -43,17 +45,6 @@ class Reclaimer {
   static constexpr std::uint64_t kPauseUs = 1'000;
 
  private:
-  // Of the channels that were not used for so long and of which `may` is true the one that was not used for longest.
-  template <class May>
-  [[nodiscard]] Channel* oldest(std::uint64_t now_us, std::uint64_t unused_us, May may) const {
-    Channel* found = nullptr;
-    for (Channel* channel : core_.links) {
-      if (now_us < channel->idle_since_us() + unused_us || !may(*channel)) continue;
-      if (found == nullptr || channel->idle_since_us() < found->idle_since_us()) found = channel;
-    }
-    return found;
-  }
-
   Core& core_;
   std::uint64_t next_look_us_ = 0;
 };
