@@ -63,6 +63,7 @@ static void set_knob(bufenlarge_options_t * options, const knob_t * knob)
 void open_contexts(unsigned first, unsigned end, const knob_t * knobs, unsigned char *addresses)
 {
     static const knob_t no_bound = { "CONNECTIONS", "0", 1 };
+    static const knob_t no_limit = { "MEMORY_MAX", "off", 1 };      /* by default all contexts share what there is */
     bufenlarge_options_t *options = bufenlarge_options_create();
     char message[BUFENLARGE_MESSAGE_BYTES];
 
@@ -71,6 +72,7 @@ void open_contexts(unsigned first, unsigned end, const knob_t * knobs, unsigned 
     if (options == NULL || contexts == NULL)
         die("start", "no memory");
     set_knob(options, &no_bound);
+    set_knob(options, &no_limit);
     for (; knobs->name != NULL; knobs++)
         set_knob(options, knobs);
     for (unsigned rank = first; rank < end; rank++) {

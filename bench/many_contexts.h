@@ -25,8 +25,8 @@ void raise_descriptors(void);
 
 /* Returns memory for the addresses of all ranks. */
 unsigned char *new_addresses(void);
-/* Opens the contexts of the ranks from `first` to `end` - 1, without a bound on connections, and writes their addresses
- * to their places. A connection that is lost ends the program. */
+/* Opens the contexts of the ranks from `first` to `end` - 1, without a bound on connections or pinned memory, and
+ * writes their addresses to their places. A connection that is lost ends the program. */
 void open_contexts(unsigned first, unsigned end, const knob_t * knobs, unsigned char *addresses);
 /* Tells these contexts the addresses of all ranks. */
 void set_addresses(unsigned first, unsigned end, const unsigned char *addresses);
