@@ -48,6 +48,7 @@ FabricPort::FabricPort(const ProviderRequest& request)
   if (verbs_ && !shared) receives_ = kReadsPerLinkMax + (has_notifications(arrival_.arrival) ? request.slots_max : 0);
   completions_.emplace(domain, plan_queues(FI_WAIT_NONE));
   inline_bytes_ = info_->tx_attr->inject_size;
+  queues_ = queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, receives_);
   inline_words_ = inline_bytes_ >= kWordBytes;
   parts_max_ = std::clamp<std::size_t>(std::min(info_->tx_attr->iov_limit, info_->tx_attr->rma_iov_limit), 1,
                                        kWritePartsMax);
@@ -242,10 +243,9 @@ ConnectionLimits FabricPort::connection_limits() const {
 
 std::uint64_t FabricPort::link_bytes() const {
   if (!verbs_) return 0;
-  const QueueMemory memory = queues();
   const std::size_t places = info_->tx_attr->size + (immediate_data_ ? 1 : receives_);
   const std::uint64_t words = needs_words() ? places * kWordBytes : 0;
-  return memory.send_queue + memory.receive_queue + memory.completion_queue + words;
+  return queues_.send_queue + queues_.receive_queue + queues_.completion_queue + words;
 }
 
 // The rest of the process may take the last descriptor at any time; then callers come only when the reserve is free.

@@ -132,9 +132,7 @@ class FabricPort {
   // Returns how many endpoints there are, those that are closed and wait to be used again included.
   [[nodiscard]] std::size_t endpoints() const { return endpoints_.size(); }
   // Returns the memory that the queues of one endpoint take.
-  [[nodiscard]] QueueMemory queues() const {
-    return queue_memory(find_driver(*info_), info_->tx_attr->size, inline_bytes_, receives_);
-  }
+  [[nodiscard]] const QueueMemory& queues() const { return queues_; }
   // Returns what an endpoint pins: its queues and places for words. tcp pins nothing.
   [[nodiscard]] std::uint64_t link_bytes() const;
   [[nodiscard]] const RegistrationCounters& registrations() const { return registrations_; }
@@ -229,6 +227,7 @@ class FabricPort {
   std::uint64_t events_empty_ = 0;  // times that the event queue was found empty
   std::uint32_t idle_polls_ = 0;  // polls of the event queue that found nothing
   std::size_t inline_bytes_ = 0;
+  QueueMemory queues_;  // of one endpoint
   std::size_t parts_max_ = 1;  // most ranges of one write (tcp)
   std::uint64_t ends_by_immediate_ = 0;
   std::uint64_t ends_by_message_ = 0;
