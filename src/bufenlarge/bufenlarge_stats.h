@@ -77,7 +77,7 @@ typedef struct {
 /* What one connected, idle peer takes, in bytes. Rings, control block and heap are counted; queues are the
  * entries asked for times the driver's entry size; what the driver itself takes stands apart. */
 typedef struct {
-    uint64_t ring_bytes;             /* both rings in the first phase, whole pages */
+    uint64_t ring_bytes;             /* both rings in the first phase */
     uint64_t control_bytes;          /* control block */
     uint64_t heap_bytes;             /* objects of this library */
     uint64_t send_queue_bytes;

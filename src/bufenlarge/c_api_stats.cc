@@ -137,9 +137,10 @@ int bufenlarge_context_channel_stats(const bufenlarge_context_t* context, uint32
 void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenlarge_peer_memory_t* memory_p) {
   using Channel = bufenlarge::Channel<bufenlarge::FabricPort>;
   const bufenlarge::QueueMemory queues = context->port.queues();
-  const std::uint64_t ring = context->context.core().settings.phases.at(0).ring_bytes();
+  const auto& core = context->context.core();
+  const std::uint64_t ring = core.settings.phases.at(0).ring_bytes();
   *memory_p = {};
-  memory_p->ring_bytes = 2 * bufenlarge::MemoryRegion::whole_pages(ring);
+  memory_p->ring_bytes = 2 * (core.slabs.serves(ring) ? ring : bufenlarge::MemoryRegion::whole_pages(ring));
   memory_p->control_bytes = sizeof(bufenlarge::ControlBlock);
   memory_p->heap_bytes = sizeof(Channel) + sizeof(bufenlarge::Endpoint);
   memory_p->send_queue_bytes = queues.send_queue;

@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "channel/port.h"
+#include "channel/ring_slabs.h"
+#include "fabric/fabric_port.h"
 #include "fabric/memory_region.h"
 #include "fabric/provider.h"
 #include "protocol/wire.h"
@@ -54,17 +56,34 @@ std::uint8_t grown_phase(const MemoryJob& job, const PhaseTable& phases) {
   return job.message_bytes >= job.rendezvous_bytes ? std::uint8_t{0} : phases.phase_for(job.message_bytes, 0);
 }
 
-MemoryTaken own_use(const MemoryJob& job, const Phase& phase, std::uint64_t heap_bytes, std::uint64_t peers) {
+// Both rings of each of so many connections.
+MemoryTaken rings_of(const PhaseTable& phases, std::uint8_t phase, std::uint64_t peers) {
+  using Slabs = RingSlabs<FabricPort>;
+  const std::size_t bytes = phases.at(phase).ring_bytes();
+  MemoryTaken use;
+  if (phase == 0 && bytes <= Slabs::kRingBytesMax) {
+    const Slabs::Taken taken = Slabs::taken(2 * peers, bytes);
+    use.pinned = taken.bytes;
+    use.registrations = taken.slabs;
+  } else {
+    use.pinned = 2 * peers * MemoryRegion::whole_pages(bytes);
+    use.registrations = 2 * peers;
+  }
+  return use;
+}
+
+MemoryTaken own_use(const MemoryJob& job, const PhaseTable& phases, std::uint8_t phase, std::uint64_t heap_bytes,
+                    std::uint64_t peers) {
   const bool verbs = job.driver != Driver::kTcp;
-  const std::uint64_t receives = job.notified ? kReadsPerLinkMax + phase.slots : 0;
+  const std::uint64_t receives = job.notified ? kReadsPerLinkMax + phases.at(phase).slots : 0;
   const QueueMemory queues = queue_memory(job.driver, kSendQueueEntries, kInlineBytes, receives);
   const std::uint64_t pages = (peers + kBlocksPerPage - 1) / kBlocksPerPage;
-  MemoryTaken use;
-  use.pinned = peers * (2 * MemoryRegion::whole_pages(phase.ring_bytes())) + pages * 4096;
+  MemoryTaken use = rings_of(phases, phase, peers);
+  use.pinned += pages * 4096;
   if (verbs) use.pinned += peers * (queues.send_queue + queues.receive_queue + queues.completion_queue);
   use.other = kMpichBytes + peers * (heap_bytes + queues.driver);
   use.queue_pairs = verbs ? peers : 0;
-  use.registrations = 2 * peers + pages;
+  use.registrations += pages;
   const std::uint64_t groups = peers <= kGroupEndpoints ? 0 : (peers - 1) / kGroupEndpoints;
   use.descriptors = verbs ? 0 : peers + kGroupDescriptors * groups;
   return use;
@@ -74,7 +93,7 @@ void add_own_rows(std::vector<MemoryRow>& rows, const MemoryJob& job, const Phas
                   std::uint64_t heap_bytes) {
   const auto in_phase = [&](std::uint8_t phase) {
     return [&job, &phases, heap_bytes, phase](std::uint64_t peers) {
-      return own_use(job, phases.at(phase), heap_bytes, peers);
+      return own_use(job, phases, phase, heap_bytes, peers);
     };
   };
   const std::string name = "bufenlarge";

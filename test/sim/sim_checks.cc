@@ -2,6 +2,7 @@
 // What must hold when a world has come to rest, and what is printed when it does not.
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "sim/sim_world.h"
 
@@ -11,6 +12,12 @@ namespace {
 
 std::string direction(std::uint32_t from, std::uint32_t to) {
   return std::to_string(from) + ">" + std::to_string(to) + ": ";
+}
+
+// Messages that wait for a slot may earn this phase, whatever their size.
+bool deeper(const PhaseTable& table, std::uint8_t phase) {
+  const std::span<const Phase> smaller = std::span(table.phases).first(phase);
+  return std::ranges::any_of(smaller, [&](const Phase& one) { return one.slots < table.at(phase).slots; });
 }
 
 // The regions of control blocks of so many channels; with hint tables they double, and a table takes a block.
@@ -107,6 +114,7 @@ bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow,
   const std::uint8_t phase = from.send_ring().phase();
   // So does a connection that was made again: it begins with the first phase.
   const auto fits = [&](std::uint8_t needed) {
+    if (earns && deeper(config_.channel.phases, phase)) return true;
     return closes() || shrinks() || earns || refused ? phase <= needed : phase == needed;
   };
   if (fragments && config_.channel.enlargement && fits(config_.channel.phases.last())) return true;
@@ -192,10 +200,11 @@ void SimWorld::check_memory(const SimPeer& peer) {
   std::size_t rings = 0;
   std::size_t channels = 0;
   for (const auto& [other, channel] : peer.channels()) {
-    rings += channel->ring_bytes().now;
+    rings += channel->ring_bytes().now + channel->receive_ring().replaced_bytes();
     ++channels;
   }
-  const std::size_t control = peer.port().memory().bytes() - rings;
+  const std::size_t control =
+      peer.port().memory().bytes() - rings - peer.context()->core().slabs.unused_bytes();
   if (control > control_bytes(channels, peer.port().arrival()) || (control == 0 && rings != 0))
     fabric_.violate("rank " + std::to_string(peer.rank()) + ": " + std::to_string(control) +
                     " registered bytes belong to none of " + std::to_string(channels) + " channels");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "channel/ring_slabs.h"
+
 namespace bufenlarge::sim {
 
 namespace {
@@ -179,7 +181,7 @@ void Draw::memory() {
   for (std::uint32_t rank = 0; rank < config_.peers; ++rank) {
     const bool is_poor = table.count > 1 && random_.chance(400);
     // Small slots, as many as the peer's ring has.
-    std::size_t enough = std::max<std::size_t>(table.at(0).ring_bytes(), 4096);
+    std::size_t enough = least_slab_bytes(table.at(0).ring_bytes());
     for (std::uint8_t i = 1; i < table.count; ++i)
       enough = std::max<std::size_t>(enough, std::size_t{table.at(0).stride()} * table.at(i).slots);
     config_.block_bytes_max.push_back(is_poor ? enough : 0);

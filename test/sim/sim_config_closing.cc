@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "channel/control_slab.h"
+#include "channel/ring_slabs.h"
 #include "sim/sim_config.h"
 #include "sim/sim_port.h"
 
@@ -78,7 +79,7 @@ void draw_budget(SimConfig& config, SimKind kind) {
   if (kind != SimKind::kBudget) return;
   SimRandom random(config.seed * 16 + static_cast<std::uint64_t>(kind) + 0x627564u);
   const PhaseTable& phases = config.channel.phases;
-  const std::size_t beginning = 2 * phases.at(0).ring_bytes() + ControlSlab<SimPort>::kPageBytes;
+  const std::size_t beginning = least_slab_bytes(phases.at(0).ring_bytes()) + ControlSlab<SimPort>::kPageBytes;
   std::size_t largest = 0;
   for (std::uint8_t i = 0; i < phases.count; ++i) largest = std::max(largest, phases.at(i).ring_bytes());
   const std::size_t more = config.peers * beginning + 3 * largest;

@@ -45,7 +45,7 @@ void SimEndpoint::complete(Write& write) {
   write.complete = true;
   --incomplete_;
   if (write.source == nullptr) return;
-  --write.source->readers;
+  write.source->add_reader(write.from, -1);
   // An acknowledgement may be used, and its place with it, before its completion is here.
   if ((write.kind == WriteKind::kSlots || write.kind == WriteKind::kData) &&
       digest32(write.from, write.bytes.size()) != write.posted_digest)
@@ -251,13 +251,13 @@ void SimEndpoint::pair(SimEndpoint& other, bool active) {
 void SimEndpoint::drop_unread() {
   const auto unread = std::ranges::find(writes_, false, &Write::read);
   for (auto at = unread; at != writes_.end(); ++at)
-    if (!at->complete && at->source != nullptr) --at->source->readers;
+    if (!at->complete && at->source != nullptr) at->source->add_reader(at->from, -1);
   writes_.erase(unread, writes_.end());
   for (Write& write : writes_) {
     write.reread_us = 0;
     if (write.complete) continue;
     write.complete = true;
-    if (write.source != nullptr) --write.source->readers;
+    if (write.source != nullptr) write.source->add_reader(write.from, -1);
   }
   incomplete_ = 0;
   if (other_ == nullptr || broken_) writes_.clear();

@@ -2,6 +2,7 @@
 #include "sim/sim_memory.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace bufenlarge::sim {
 
@@ -65,7 +66,36 @@ std::byte* SimMemory::at(std::uint32_t key, std::uint64_t address, std::size_t b
   Block& block = *found->second;
   const bool inside = address >= block.address && address - block.address <= block.bytes &&
                       bytes <= block.bytes - (address - block.address);
-  return inside ? block.place(address - block.address, bytes) : nullptr;
+  if (!inside || !block.in_use(address - block.address, bytes)) return nullptr;
+  return block.place(address - block.address, bytes);
+}
+
+void SimMemory::set_in_use(Block& block, const std::byte* from, std::size_t bytes, bool in_use) {
+  const auto offset = static_cast<std::size_t>(from - block.data());
+  Part& part = block.parts.try_emplace(offset, Part{bytes, in_use}).first->second;
+  if (!in_use && part.readers != 0)
+    fabric_.violate("rank " + std::to_string(rank_) + " gave back a part while a posted write reads it (key " +
+                    std::to_string(block.key) + ", offset " + std::to_string(offset) + ")");
+  part.in_use = in_use;
+}
+
+SimMemory::Part* SimMemory::Block::part_at(std::size_t offset) {
+  const auto after = parts.upper_bound(offset);
+  return after == parts.begin() ? nullptr : &std::prev(after)->second;
+}
+
+void SimMemory::Block::add_reader(const std::byte* from, int change) {
+  readers += static_cast<std::uint32_t>(change);
+  Part* const part = part_at(static_cast<std::size_t>(from - data()));
+  if (part != nullptr) part->readers += static_cast<std::uint32_t>(change);
+}
+
+bool SimMemory::Block::in_use(std::size_t offset, std::size_t count) const {
+  if (parts.empty()) return true;
+  const auto after = parts.upper_bound(offset);
+  if (after == parts.begin()) return false;
+  const auto& [begin, part] = *std::prev(after);
+  return part.in_use && offset + count <= begin + part.bytes;
 }
 
 std::byte* SimMemory::Block::place(std::size_t offset, std::size_t count) {

@@ -18,6 +18,12 @@ namespace bufenlarge::sim {
 
 class SimMemory {
  public:
+  // Part of a block.
+  struct Part {
+    std::size_t bytes;
+    bool in_use;
+    std::uint32_t readers = 0;  // as those of the block
+  };
   struct Block {
     std::unique_ptr<std::uint64_t[]> words;
     std::size_t bytes;
@@ -28,10 +34,17 @@ class SimMemory {
     // Pages of the upper layer that were unmapped since: a device still uses those that were there before.
     std::vector<std::span<const std::byte>> unmapped{};
     std::vector<std::byte> old{};  // the block as it was at the first time
-    std::uint32_t readers = 0;  // posted writes of open links that are not complete
+    std::uint32_t readers = 0;     // posted writes of open links that are not complete
+    std::map<std::size_t, Part> parts{};  // of a block that is used in parts, those that were named, by offset
     [[nodiscard]] std::byte* data() const {
       return words ? reinterpret_cast<std::byte*>(words.get()) : user;
     }
+    // Counts a posted write that reads from there, or its end.
+    void add_reader(const std::byte* from, int change);
+    // The part in which the byte lies; nullptr where the block is used as a whole.
+    [[nodiscard]] Part* part_at(std::size_t offset);
+    // Whether all of these bytes are in use.
+    [[nodiscard]] bool in_use(std::size_t offset, std::size_t count) const;
     // Where a device finds these bytes.
     [[nodiscard]] std::byte* place(std::size_t offset, std::size_t count);
   };
@@ -43,7 +56,10 @@ class SimMemory {
   // Over memory of the upper layer.
   [[nodiscard]] Block* open_user(void* memory, std::size_t bytes, MemoryUse use);
   void close(Block* block);
-  // Where a remote write goes; nullptr when nothing is registered there, or only to be read.
+  // From now on only these bytes of the block, and others that were named, are read and written; or these no more.
+  void set_in_use(Block& block, const std::byte* from, std::size_t bytes, bool in_use);
+  // Where a remote write goes; nullptr when nothing is registered there, or only to be read,
+  // or when it is not in use.
   [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
   // Where a write reads what lies at `from` of the block.
   [[nodiscard]] static const std::byte* source(Block& block, const std::byte* from, std::size_t bytes) {

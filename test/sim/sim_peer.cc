@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "channel/ring_slabs.h"
 #include "sim/sim_arena.h"
 
 namespace bufenlarge {
@@ -42,7 +43,7 @@ std::vector<std::byte> message_bytes(std::uint32_t number, std::size_t bytes) {
 SimPeer::SimPeer(World& world, std::uint32_t rank)
     : world_(world), port_(world.fabric, rank), rank_(rank) {
   const SimConfig& config = world.config;
-  port_.memory().set_safe_bytes(std::max<std::size_t>(config.channel.phases.at(0).ring_bytes(), 4096));
+  port_.memory().set_safe_bytes(least_slab_bytes(config.channel.phases.at(0).ring_bytes()));
   if (rank < config.block_bytes_max.size()) port_.memory().set_block_bytes_max(config.block_bytes_max[rank]);
   world.fabric.ports.push_back(&port_);
   context_ = std::make_unique<Context>(port_, config.settings_of(rank), rank, config.peers, kJobKey,

@@ -67,6 +67,9 @@ class SimPort {
     while (block == nullptr && give_way_(bytes)) block = memory_.open_user(memory, bytes, use);
     return block == nullptr ? Region() : Region(memory_, block);
   }
+  void set_in_use(const Region& region, const std::byte* from, std::size_t bytes, bool in_use) {
+    memory_.set_in_use(*region.block(), from, bytes, in_use);
+  }
   void set_give_way(std::function<bool(std::size_t bytes)> give_way) { give_way_ = std::move(give_way); }
   [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user);
   [[nodiscard]] Link accept(Request& request, std::span<const std::byte> data, void* user);

@@ -43,7 +43,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   write.held = holds(use);
   held_ = write.held ? held_ + 1 : 0;
   fabric_.totals.held += write.held;
-  if (!copied) ++source->readers;
+  if (!copied) source->add_reader(from, 1);
   if (kind == WriteKind::kAck) {
     std::memcpy(&write.ack, from, sizeof write.ack);
     other_->rules_.promise(write.ack);

@@ -60,7 +60,7 @@ void SimEndpoint::spoil_hint(Write& write) {
 void SimEndpoint::repeat_hint() {
   ++fabric_.totals.hints_twice;
   Write again = writes_.back();
-  if (again.source != nullptr) ++again.source->readers;
+  if (again.source != nullptr) again.source->add_reader(again.from, 1);
   again.parts.assign(1, {0, 1, 0});
   plan(again);
   ++incomplete_;

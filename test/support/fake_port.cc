@@ -79,6 +79,11 @@ FakePort::Region FakePort::allocate(std::size_t bytes) {
   return {this, &fabric.add(bytes)};
 }
 
+void FakePort::set_in_use(const Region&, const std::byte* from, std::size_t bytes, bool in_use) {
+  if (in_use ? in_use_.insert(from).second : in_use_.erase(from) == 1)
+    log.push_back((in_use ? "use " : "give back ") + std::to_string(bytes));
+}
+
 FakePort::Region FakePort::register_memory(void* memory, std::size_t bytes, MemoryUse use) {
   while (refuses_user_memory && refuses_user_memory(use, bytes)) {
     log.push_back("refuse " + std::to_string(bytes));

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -103,6 +104,8 @@ class FakePort {
 
   // ---- the Port concept
   Region allocate(std::size_t bytes);
+  // Logs "use" and "give back".
+  void set_in_use(const Region& region, const std::byte* from, std::size_t bytes, bool in_use);
   Region register_memory(void* memory, std::size_t bytes, MemoryUse use);
   Link open(const void* address, std::span<const std::byte> data, void* user);
   Link accept(Request& request, std::span<const std::byte> data, void* user);
@@ -207,6 +210,7 @@ class FakePort {
   [[nodiscard]] WriteResult takes(const Write& write);
   [[nodiscard]] Posted finish_oldest(std::deque<Posted>& posted);
 
+  std::set<const std::byte*> in_use_;  // parts of regions
   std::function<bool(std::size_t bytes)> give_way_ = [](std::size_t) { return false; };
   std::deque<Event> events_;
   std::deque<Arrived> arrivals_;

@@ -192,8 +192,8 @@ class RingsFixture : public PartFixture {
     const bool checks = port.arrives == Arrival::kChecked || port.arrives == Arrival::kMixed;
     own.flags = static_cast<std::uint8_t>((checks ? kHelloVerifiesSlots : 0) |
                                           (has_notifications(port.arrives) ? kHelloWantsNotifications : 0));
-    own.ring_address = receive_ring.region().remote_address();
-    own.ring_key = receive_ring.region().remote_key();
+    own.ring_address = receive_ring.remote_address();
+    own.ring_key = receive_ring.remote_key();
     own.control_address = link.inbox_address();
     own.control_key = link.inbox_key();
     own.block = link.hint();

@@ -101,7 +101,7 @@ class Channel : public SendTarget {
   [[nodiscard]] bool used() const { return closing_.used(); }
   [[nodiscard]] std::uint64_t idle_since_us() const { return closing_.idle_since_us(); }
   [[nodiscard]] bool holds_link() const { return link_.has_endpoint(); }
-  [[nodiscard]] bool has_rings() const { return connection_.has_rings(); }
+  [[nodiscard]] FirstRings first_rings() const { return connection_.first_rings(); }
   void give_way() { connection_.give_way(); }
   [[nodiscard]] Core& core() { return link_.core(); }
   [[nodiscard]] std::uint32_t peer() const { return link_.peer(); }

@@ -26,7 +26,7 @@ void Closer<PortT>::make_room(std::uint64_t now_us) {
   core_.room_wanted = false;
   if (now_us < core_.ask_again_us) return;
   if (!core_.port_has_room) core_.port_has_room = core_.port.has_room(RoomFor::kAttempt);  // it changes by itself
-  if (core_.has_room(false)) return;
+  if (core_.has_room(FirstRings::kSlab)) return;
   Channel* oldest = core_.least_recently_used(now_us, [now_us](const Channel& one) {
     const bool spared = !one.used() && one.idle_since_us() + kUnusedUs > now_us;
     return !spared && one.may_close(true);
@@ -41,7 +41,7 @@ template <class PortT>
 bool Closer<PortT>::room_for(const Channel& caller) {
   if (caller.holds_link()) return true;
   core_.port_has_room = core_.port.has_room(RoomFor::kRequest);
-  if (core_.has_room(caller.has_rings())) return true;
+  if (core_.has_room(caller.first_rings())) return true;
   const auto place = [this](const Channel& one) { return std::minmax({core_.rank, one.peer()}); };
   Channel* last = nullptr;
   for (Channel* channel : core_.links) {

@@ -45,8 +45,8 @@ template <class PortT>
 bool Connection<PortT>::tick(std::uint64_t now_us) {
   auto& core = link_.core();
   if (connect_.answer_due()) look_for_answer();
-  act(connect_.tick(now_us, core.attempts.free(now_us) && core.has_room(has_rings())), "");
-  if (connect_.state() == Connect::State::kWanted && !core.has_room(has_rings())) core.room_wanted = true;
+  act(connect_.tick(now_us, core.attempts.free(now_us) && core.has_room(first_rings())), "");
+  if (connect_.state() == Connect::State::kWanted && !core.has_room(first_rings())) core.room_wanted = true;
   return !link_.failed() && connect_.timed();
 }
 
@@ -238,7 +238,7 @@ void Connection<PortT>::on_request(typename Port::Request& request, const Hello&
   }
   update_link();
   if (action == Connect::Action::kReplace) close();
-  if (!core.has_memory(has_rings())) {
+  if (!core.has_memory(first_rings())) {
     turn_away(request, hello.attempt);
     on_lost("there is no room for the connection");
     return;

@@ -74,8 +74,10 @@ class Connection {
   void serve_hello();
   [[nodiscard]] bool hello_due() const { return hello_due_; }
   [[nodiscard]] Connect::State state() const { return connect_.state(); }
-  // An attempt before has left the rings of the first phase.
-  [[nodiscard]] bool has_rings() const { return send_ring_.has_ring() && receive_ring_.has_ring(); }
+  [[nodiscard]] FirstRings first_rings() const {
+    const bool there = send_ring_.has_ring() && receive_ring_.has_ring();
+    return there ? FirstRings::kThere : link_.core().first_rings(link_.peer());
+  }
 
  private:
   [[nodiscard]] bool prepare_memory();

@@ -28,7 +28,7 @@ template <class PortT>
 bool Connection<PortT>::find_room() {
   auto& core = link_.core();
   core.port_has_room = link_.port().has_room(RoomFor::kAttempt);
-  if (core.port_has_room && core.has_memory(has_rings())) return true;
+  if (core.port_has_room && core.has_memory(first_rings())) return true;
   wait_for_room();
   return false;
 }

@@ -10,7 +10,7 @@ template <class PortT>
 bool Connection<PortT>::prepare_memory() {
   const Phase& first = link_.core().settings.phases.at(0);
   if (!link_.enter_queues() || !link_.take_control()) return false;
-  if (has_rings())
+  if (first_rings() == FirstRings::kThere)
     receive_ring_.clear();
   else if (!send_ring_.provision(first) || !receive_ring_.provision(first))
     return false;
@@ -38,8 +38,8 @@ Hello Connection<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key)
                                           (has_notifications(arrival) ? kHelloWantsNotifications : 0));
   hello.rank = core.rank;
   hello.job_key = job_key;
-  hello.ring_address = receive_ring_.region().remote_address();
-  hello.ring_key = receive_ring_.region().remote_key();
+  hello.ring_address = receive_ring_.remote_address();
+  hello.ring_key = receive_ring_.remote_key();
   hello.control_address = link_.inbox_address();
   hello.control_key = link_.inbox_key();
   hello.slot_bytes = own.slot_bytes;

@@ -16,6 +16,7 @@
 #include "channel/memory_sampler.h"
 #include "channel/poll_set.h"
 #include "channel/read_table.h"
+#include "channel/ring_slabs.h"
 #include "channel/settings.h"
 #include "channel/source_table.h"
 #include "channel/work_list.h"
@@ -83,7 +84,8 @@ struct Core {
         job_id(job_id_of(expected_in.job_key)),
         upper(upper_in),
         connections_max(settings_in.connections_max),
-        control(port_in, ledger) {
+        control(port_in, ledger),
+        slabs(port_in, ledger, settings_in.phases.at(0).ring_bytes()) {
     ledger.set_give_way([this](std::uint64_t bytes) { return keeper.give_way(bytes); });
     source_registrations.count_in(ledger);
     destination_registrations.count_in(ledger);
@@ -99,6 +101,7 @@ struct Core {
   std::uint32_t connections_max;  // 0: no bound
   Ledger ledger;                  // outlives everything that is registered
   ControlSlab<Port> control;
+  RingSlabs<Port> slabs;
   RegistrationKeeper keeper;
   UserRegistrations<Port> source_registrations{keeper};       // for responses and own writes
   UserRegistrations<Port> destination_registrations{keeper};  // for reads
@@ -128,28 +131,40 @@ struct Core {
   // The limit on pinned memory, in bytes. Half of it at most is kept for the beginnings of connections to all peers.
   void set_memory_max(std::uint64_t bytes) {
     const std::uint32_t peers = std::min(expected.size - 1, connections_max == 0 ? expected.size : connections_max);
-    ledger.set_limits({bytes, std::min(bytes / 2, peers * beginning_bytes()), beginning_bytes()});
+    const std::uint64_t share = 2 * settings.phases.at(0).ring_bytes() + sizeof(ControlBlock) + link_bytes();
+    ledger.set_limits({bytes, std::min(bytes / 2, beginning_bytes() + peers * share), beginning_bytes()});
   }
-  // What the port pins for an endpoint; and that with the rings and the control block of a new connection.
+  // What the port pins for an endpoint.
   [[nodiscard]] std::uint64_t link_bytes() const {
     if constexpr (requires { port.link_bytes(); })
       return port.link_bytes();
     else
       return 0;
   }
+  // What a connection pins at most when it begins: rings, control block and endpoint.
   [[nodiscard]] std::uint64_t beginning_bytes() const {
-    using Region = typename Port::Region;
-    return 2 * pinned_bytes<Region>(settings.phases.at(0).ring_bytes()) +
-           pinned_bytes<Region>(kControlPage) + link_bytes();
+    const std::uint64_t of_rings = std::max(rings_bytes(FirstRings::kSlab), rings_bytes(FirstRings::kOwn));
+    return of_rings + pinned_bytes<typename Port::Region>(kControlPage) + link_bytes();
   }
-  // Whether there is room for one more connection. One that was attempted before has its rings.
-  [[nodiscard]] bool has_room(bool has_rings) {
-    return port_has_room && (connections_max == 0 || links.size() < connections_max) && has_memory(has_rings);
+  // What two rings pin at most.
+  [[nodiscard]] std::uint64_t rings_bytes(FirstRings from) const {
+    if (from == FirstRings::kThere) return 0;
+    if (from == FirstRings::kSlab) return slabs.has_free(2) ? 0 : slabs.least_pinned();
+    return 2 * pinned_bytes<typename Port::Region>(settings.phases.at(0).ring_bytes());
   }
-  [[nodiscard]] bool has_memory(bool has_rings) {
+  [[nodiscard]] FirstRings first_rings(std::uint32_t peer_number) const {
+    const bool own_job = peer_number < expected.size;
+    return own_job && slabs.serves(settings.phases.at(0).ring_bytes()) ? FirstRings::kSlab : FirstRings::kOwn;
+  }
+  // Whether there is room for one more connection.
+  [[nodiscard]] bool has_room(FirstRings first) {
+    return port_has_room && (connections_max == 0 || links.size() < connections_max) && has_memory(first);
+  }
+  [[nodiscard]] bool has_memory(FirstRings first) {
     if (!ledger.limited()) return true;
-    const std::uint64_t control_bytes = control.has_free() ? pinned_bytes<typename Port::Region>(kControlPage) : 0;
-    return ledger.make_room(Ledger::Use::kBeginning, has_rings ? link_bytes() : beginning_bytes() - control_bytes);
+    std::uint64_t bytes = rings_bytes(first) + link_bytes();
+    if (!control.has_free()) bytes += pinned_bytes<typename Port::Region>(kControlPage);
+    return ledger.make_room(Ledger::Use::kBeginning, bytes);
   }
 
   // Of the channels with an endpoint of which `may` is true the one that was not used for longest, or null. Notes first

@@ -34,8 +34,8 @@ template <class PortT>
 void Enlargement<PortT>::acknowledge(AckStatus status) {
   const Phase& geometry = link_.core().settings.phases.at(receive_ring_.phase());
   EnlargeAck ack{};
-  ack.ring_address = receive_ring_.region().remote_address();
-  ack.ring_key = receive_ring_.region().remote_key();
+  ack.ring_address = receive_ring_.remote_address();
+  ack.ring_key = receive_ring_.remote_key();
   ack.base = receive_ring_.consumer().consumed();
   ack.slot_bytes = geometry.slot_bytes;
   ack.slots = geometry.slots;

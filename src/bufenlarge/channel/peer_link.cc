@@ -130,22 +130,29 @@ void PeerLink<PortT>::lose(std::string_view why) {
 }
 
 template <class PortT>
-bool PeerLink<PortT>::provision(RingMemory<Region>& ring, const Phase& geometry, Ledger::Use use) {
-  const std::size_t bytes = geometry.ring_bytes();
-  Ledger::Entry entry = core_.ledger.enter(use, pinned_bytes<Region>(bytes));
-  if (!entry) return false;
-  Region region = port_.allocate(bytes);
-  if (region.bytes() == 0) return false;
-  ring_bytes_.add(region.bytes());
-  drop(ring);
-  ring = RingMemory<Region>(std::move(region), geometry, std::move(entry));
+bool PeerLink<PortT>::provision(RingMemory<Port>& ring, RingMemory<Port>& replaced, const Phase& geometry,
+                                Ledger::Use use) {
+  RingMemory<Port> made = from_slab(geometry.ring_bytes(), use) ? RingMemory<Port>(core_.slabs.take(), geometry)
+                                                                : own_ring(geometry, use);
+  if (!made) return false;
+  ring_bytes_.add(made.registered_bytes());
+  ring_bytes_.remove(ring.registered_bytes());
+  replaced = std::exchange(ring, std::move(made));
   return true;
 }
 
 template <class PortT>
-void PeerLink<PortT>::drop(RingMemory<Region>& ring) {
+RingMemory<PortT> PeerLink<PortT>::own_ring(const Phase& geometry, Ledger::Use use) const {
+  const std::size_t bytes = geometry.ring_bytes();
+  Ledger::Entry entry = core_.ledger.enter(use, pinned_bytes<Region>(bytes));
+  if (!entry) return {};
+  return {port_.allocate(bytes), geometry, std::move(entry)};
+}
+
+template <class PortT>
+void PeerLink<PortT>::drop(RingMemory<PortT>& ring) {
   ring_bytes_.remove(ring.registered_bytes());
-  ring = RingMemory<Region>();
+  ring = RingMemory<PortT>();
 }
 
 template <class PortT>

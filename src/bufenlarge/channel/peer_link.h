@@ -123,13 +123,17 @@ class PeerLink final : private StateLog {
   void want_service() { core_.pending.add(channel_, pending_listed_); }
 
   // ---- memory of the rings
-  // Memory for a ring of this geometry in place of what there was. For a moment there are both. False, with the ring as
-  // it was, when no memory could be registered.
-  [[nodiscard]] bool provision(RingMemory<Region>& ring, const Phase& geometry, Ledger::Use use);
-  void drop(RingMemory<Region>& ring);
+  // Memory for a ring of this geometry in place of what there was, which goes to `replaced`. False, with the ring as it
+  // was, when no memory could be registered.
+  [[nodiscard]] bool provision(RingMemory<Port>& ring, RingMemory<Port>& replaced, const Phase& geometry,
+                               Ledger::Use use);
+  void drop(RingMemory<Port>& ring);
   // Whether the limit on pinned memory is why provision() refuses a ring of this geometry now.
   [[nodiscard]] bool beyond_limit(const Phase& geometry, Ledger::Use use) const {
-    return !core_.ledger.has_room(use, pinned_bytes<Region>(geometry.ring_bytes()));
+    const std::size_t bytes = geometry.ring_bytes();
+    const bool is_part = from_slab(bytes, use);
+    if (is_part && core_.slabs.has_free(1)) return false;
+    return !core_.ledger.has_room(use, is_part ? core_.slabs.least_pinned() : pinned_bytes<Region>(bytes));
   }
   [[nodiscard]] const RingBytes& ring_bytes() const { return ring_bytes_; }
 
@@ -140,6 +144,12 @@ class PeerLink final : private StateLog {
   };
 
   [[nodiscard]] bool hold(typename Port::Link endpoint);
+  // Empty where no memory could be registered.
+  [[nodiscard]] RingMemory<Port> own_ring(const Phase& geometry, Ledger::Use use) const;
+  // Whether a ring of so many bytes is cut from a slab.
+  [[nodiscard]] bool from_slab(std::size_t bytes, Ledger::Use use) const {
+    return use == Ledger::Use::kBeginning && core_.first_rings(peer_) == FirstRings::kSlab && core_.slabs.serves(bytes);
+  }
   void state_changed(const char* machine, const char* from, const char* to, const char* why) override;
   void write_line(std::initializer_list<std::string> parts) const;
   static std::string text_of(std::uint64_t number) { return std::to_string(number); }

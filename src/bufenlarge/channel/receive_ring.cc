@@ -9,6 +9,19 @@
 namespace bufenlarge {
 
 template <class PortT>
+bool ReceiveRing<PortT>::provision(const Phase& geometry, Ledger::Use use) {
+  if (!link_.provision(ring_, replaced_, geometry, use)) return false;
+  if (!replaced_.is_part()) replaced_ = {};
+  return true;
+}
+
+template <class PortT>
+void ReceiveRing<PortT>::drop() {
+  link_.drop(ring_);
+  replaced_ = {};
+}
+
+template <class PortT>
 void ReceiveRing<PortT>::clear() {
   std::memset(ring_.slot(0), 0, link_.core().settings.phases.at(phase_).ring_bytes());
 }

@@ -27,10 +27,11 @@ class ReceiveRing {
   // ---- life
   // Memory for a ring of this geometry in place of what there was. False, with the ring as it was, when none could be
   // registered.
-  [[nodiscard]] bool provision(const Phase& geometry, Ledger::Use use = Ledger::Use::kBeginning) {
-    return link_.provision(ring_, geometry, use);
-  }
-  void drop() { link_.drop(ring_); }
+  [[nodiscard]] bool provision(const Phase& geometry, Ledger::Use use = Ledger::Use::kBeginning);
+  void drop();
+  // A slot has come through the ring that took its place.
+  void give_back_replaced() { replaced_ = {}; }
+  [[nodiscard]] std::size_t replaced_bytes() const { return replaced_.registered_bytes(); }
   // The connection has ended: nothing of it is left, not the phase either.
   void end();
   void clear();
@@ -77,7 +78,9 @@ class ReceiveRing {
   [[nodiscard]] bool grant_due() const { return grant_due_; }
 
   [[nodiscard]] bool has_ring() const { return static_cast<bool>(ring_); }
-  [[nodiscard]] const Region& region() const { return ring_.region(); }
+  // Of slot 0, and the key, for the peer.
+  [[nodiscard]] std::uint64_t remote_address() const { return ring_.remote_address(); }
+  [[nodiscard]] std::uint32_t remote_key() const { return ring_.region().remote_key(); }
   [[nodiscard]] std::uint32_t stride() const { return ring_.stride(); }
   [[nodiscard]] std::uint8_t phase() const { return phase_; }
   [[nodiscard]] std::uint16_t epoch() const { return epoch_; }
@@ -89,7 +92,10 @@ class ReceiveRing {
 
  private:
   PeerLink<Port>& link_;
-  RingMemory<Region> ring_;
+  RingMemory<Port> ring_;
+  // The ring before, where it is part of a slab. Bytes between two slots of a write that has been read may still be
+  // placed there, until a later write has come. (The end of a registration waits for them.)
+  RingMemory<Port> replaced_;
   RingConsumer consumer_;
   DirectionCounters counters_;
   std::size_t poll_index_ = PollSet<Channel<Port>>::kNone;

@@ -38,7 +38,8 @@ class SendRing {
   // Memory for a ring of this geometry in place of what there was. False, with the ring as it was, when none could be
   // registered.
   [[nodiscard]] bool provision(const Phase& geometry, Ledger::Use use = Ledger::Use::kBeginning) {
-    return link_.provision(ring_, geometry, use);
+    RingMemory<Port> replaced;
+    return link_.provision(ring_, replaced, geometry, use);
   }
   // The same, from the memory there is. False, with nothing done, when that is too small.
   [[nodiscard]] bool divide(const Phase& geometry) { return ring_.divide(geometry); }
@@ -139,7 +140,7 @@ class SendRing {
 
   PeerLink<Port>& link_;
   RingConsumer& consumer_;
-  RingMemory<Region> ring_;
+  RingMemory<Port> ring_;
   RingProducer producer_;
   InFlight in_flight_;
   Target target_;

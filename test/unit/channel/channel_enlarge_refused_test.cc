@@ -65,7 +65,7 @@ TEST_CASE("a channel takes the largest send ring that there is memory for", "[ch
   EnlargeFixture asked(2000, three_phases());
   asked.fixture.port.refuses_memory = [](std::size_t bytes) { return bytes == 8192; };
   asked.acknowledge();
-  CHECK(asked.fixture.port.news() == Log{"refuse 8192", "allocate 2048", "free 512"});
+  CHECK(asked.fixture.port.news() == Log{"refuse 8192", "allocate 2048", "give back 512"});
   CHECK(asked.fixture.channel().send_ring().phase() == 1);
   CHECK(asked.fixture.channel().send_ring().counters().refused == 1);
   CHECK(asked.fixture.channel().send_ring().counters().enlargements == 1);
@@ -86,7 +86,7 @@ TEST_CASE("where larger rings have more slots, a send ring may have to go back t
   asked.fixture.rounds();
   asked.fixture.port.news();
   asked.acknowledge();
-  CHECK(asked.fixture.port.news() == Log{"refuse 16384", "refuse 4096", "allocate 1024", "free 1024"});
+  CHECK(asked.fixture.port.news() == Log{"refuse 16384", "refuse 4096", "use 1024", "free 1024"});
   CHECK(asked.fixture.channel().send_ring().phase() == 0);
   const Vector vector({400, 300});
   CHECK(send(asked.fixture.channel(), vector.all()) == Sent{Status::kOk, 700});

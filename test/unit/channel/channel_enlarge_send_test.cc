@@ -15,7 +15,7 @@ TEST_CASE("with the acknowledgement the large send ring is registered, the small
   EnlargeFixture asked;
   const EnlargeAck ack = asked.acknowledge();
   // Expect: the old one goes when the new one is there
-  CHECK(asked.fixture.port.news() == Log{"allocate 131072", "free 8192"});
+  CHECK(asked.fixture.port.news() == Log{"allocate 131072", "give back 8192"});
   CHECK(asked.fixture.channel().send_ring().phase() == 1);
   CHECK(asked.fixture.channel().ring_bytes().now == 8192 + 131072);
   CHECK(asked.fixture.channel().send_ring().counters().enlargements == 1);
@@ -65,7 +65,7 @@ TEST_CASE("the send ring is not freed while a write reads it", "[channel][E9]") 
   fixture.port.completes = true;
   fixture.rounds(2);
   // Expect
-  CHECK(fixture.port.news() == Log{"allocate 131072", "free 8192"});
+  CHECK(fixture.port.news() == Log{"allocate 131072", "give back 8192"});
 }
 
 TEST_CASE("an acknowledgement in two halves is taken when it is whole", "[channel][E8]") {
@@ -160,7 +160,7 @@ TEST_CASE("three phases are gone through one after the other", "[channel][E11]")
   EnlargeFixture asked(200, three_phases());
   CHECK(asked.request.phase == 1);
   asked.acknowledge();
-  CHECK(asked.fixture.port.news() == Log{"allocate 2048", "free 512"});
+  CHECK(asked.fixture.port.news() == Log{"allocate 2048", "give back 512"});
   CHECK(asked.fixture.channel().send_ring().phase() == 1);
   REQUIRE(asked.fixture.send({200}) == Sent{Status::kOk, 200});
   REQUIRE(asked.peer.next());
@@ -180,7 +180,7 @@ TEST_CASE("a phase in between is left out when the element needs a larger one", 
   EnlargeFixture asked(2000, three_phases());
   CHECK(asked.request.phase == 2);
   asked.acknowledge();
-  CHECK(asked.fixture.port.news() == Log{"allocate 8192", "free 512"});
+  CHECK(asked.fixture.port.news() == Log{"allocate 8192", "give back 512"});
 }
 
 TEST_CASE("a fenced message goes whole, after the direction has grown for any of its elements", "[channel][B1]") {

@@ -37,7 +37,7 @@ TEST_CASE("a broken connection is reported once, its memory is freed, and the ot
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
   CHECK_THAT(fixture.upper.failures[0].text, Contains("the peer closed the connection"));
   CHECK(fixture.channel(1).error() == fixture.upper.failures[0].text);
-  CHECK(fixture.port.news() == std::vector<std::string>{"close", "free 8192", "free 8192"});
+  CHECK(fixture.port.news() == std::vector<std::string>{"close", "give back 8192", "give back 8192", "free 16384"});
   CHECK(fixture.channel(1).ring_bytes().now == 0);
   CHECK(fixture.channel(1).ring_bytes().most == 2 * 8192);
   CHECK_FALSE(fixture.channel(1).connected());

@@ -31,7 +31,7 @@ TEST_CASE("the first send takes nothing, and registers a small ring each way and
   // event
   fixture.rounds();
   // Expect
-  CHECK(fixture.port.news() == Log{"allocate 4096", "allocate 8192", "allocate 8192", "open"});
+  CHECK(fixture.port.news() == Log{"allocate 4096", "allocate 16384", "use 8192", "use 8192", "open"});
   CHECK(fixture.channel().ring_bytes().now == 2 * 8192);
   CHECK(fixture.channel().ring_bytes().most == 2 * 8192);
 }
@@ -70,7 +70,7 @@ TEST_CASE("what a peer writes reaches its own channel and no other", "[channel][
 TEST_CASE("the passive side registers before it accepts, and tells its own ring", "[channel][E1]") {
   ContextFixture fixture;
   fixture.ask_in(1);
-  CHECK(fixture.port.news() == Log{"allocate 4096", "allocate 8192", "allocate 8192", "accept"});
+  CHECK(fixture.port.news() == Log{"allocate 4096", "allocate 16384", "use 8192", "use 8192", "accept"});
   const Hello& hello = fixture.peer(1).theirs();
   CHECK(fixture.fabric.at(hello.ring_key, hello.ring_address, 8192) != nullptr);
   CHECK(hello.rank == 0);
@@ -198,7 +198,7 @@ TEST_CASE("a response without the job's key, from another rank or to another att
 TEST_CASE("without memory for the rings the channel fails with a clear error, and gives back what it had",
           "[channel]") {
   ContextFixture fixture;
-  fixture.port.refuses_memory = [](std::size_t bytes) { return bytes == 8192; };
+  fixture.port.refuses_memory = [](std::size_t bytes) { return bytes == 16384; };
   CHECK(fixture.send({8}) == kNothingSent);
   fixture.rounds(2);
   REQUIRE(fixture.upper.failures.size() == 1);

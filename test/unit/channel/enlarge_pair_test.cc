@@ -222,7 +222,7 @@ TEST_CASE("after both sides have grown the memory of their small rings is gone",
     std::size_t large = 0, small = 0;
     for (const std::string& line : side.port.log) {
       large += line == "allocate 131072";
-      small += line == "free 8192";
+      small += line == "give back 8192";
     }
     CHECK(large == 2);
     CHECK(small == 2);

@@ -62,12 +62,12 @@ TEST_CASE("the send ring stays until its writes are complete", "[enlarge]") {
   CHECK(fixture.arrived().size() == 1);
   fixture.exchange(1, 1);
   CHECK(fixture.state() == EnlargeSender::State::kSwapping);
-  CHECK(fixture.logged("free") == 0);
+  CHECK(fixture.logged("give back") == 0);
   fixture.port.complete(1);
   fixture.poll();
   fixture.service();
   CHECK(fixture.enlargement.sender().steady());
-  CHECK(fixture.logged("free 512") == 1);
+  CHECK(fixture.logged("give back 512") == 1);
 }
 
 TEST_CASE("an acknowledgement in parts is taken when it is whole", "[enlarge]") {

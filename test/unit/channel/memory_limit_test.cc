@@ -46,7 +46,8 @@ struct LimitFixture : ContextFixture {
 };
 
 TEST_CASE("the limit keeps half of itself at most for beginnings", "[memory][B2]") {
-  CHECK(LimitFixture(100 * beginning()).ledger().limits().reserve == 3 * beginning());
+  CHECK(LimitFixture(100 * beginning()).ledger().limits().reserve ==
+        beginning() + 3 * (2 * two_phases().at(0).ring_bytes() + sizeof(ControlBlock)));
   CHECK(LimitFixture(4 * beginning()).ledger().limits().reserve == 2 * beginning());
   CHECK(LimitFixture(4 * beginning()).ledger().limits().spare == beginning());
   CHECK_FALSE(ContextFixture().context.core().ledger.limited());

@@ -191,16 +191,23 @@ TEST_CASE("a control block is taken once, cleared for another attempt, and given
 TEST_CASE("a ring keeps its memory until there is other memory, and both are counted", "[link][memory]") {
   PartFixture fixture;
   PeerLink<FakePort>& link = fixture.link;
-  RingMemory<FakePort::Region> ring;
+  RingMemory<FakePort> ring;
+  RingMemory<FakePort> before;
   const PhaseTable table = two_phases();
-  REQUIRE(link.provision(ring, table.at(1), Ledger::Use::kGrown));
-  REQUIRE(link.provision(ring, table.at(0), Ledger::Use::kBeginning));
-  CHECK(fixture.port.news() == std::vector<std::string>{"allocate 131072", "allocate 8192", "free 131072"});
+  REQUIRE(link.provision(ring, before, table.at(1), Ledger::Use::kGrown));
+  REQUIRE(link.provision(ring, before, table.at(0), Ledger::Use::kBeginning));
+  before = {};
+  CHECK(fixture.port.news() ==
+        std::vector<std::string>{"allocate 131072", "allocate 16384", "use 8192", "free 131072"});
   CHECK(link.ring_bytes().now == 8192);
   CHECK(link.ring_bytes().most == 131072 + 8192);
+  CHECK(ring.is_part());
   CHECK(ring.stride() == 512);
   fixture.refuse_memory();
-  CHECK_FALSE(link.provision(ring, table.at(0), Ledger::Use::kBeginning));
+  RingMemory<FakePort> last;
+  REQUIRE(link.provision(last, before, table.at(0), Ledger::Use::kBeginning));  // of the same slab
+  CHECK_FALSE(link.provision(ring, before, table.at(0), Ledger::Use::kBeginning));
+  link.drop(last);
   CHECK(static_cast<bool>(ring));
   CHECK(link.ring_bytes().now == 8192);
   link.drop(ring);

@@ -279,7 +279,7 @@ TEST_CASE("a ring that starts anew is empty, owes nothing and has no old bytes",
   CHECK(fixture.look() == SlotState::kEmpty);  // the first slot's commit word was this one
   CHECK(fixture.receive_ring.consumer().consumed() == 0);
   fixture.refuse_memory();
-  CHECK_FALSE(fixture.receive_ring.provision(phases({{128, 4}}).at(0)));
+  CHECK_FALSE(fixture.receive_ring.provision(phases({{128, 8}}).at(0), Ledger::Use::kGrown));
   CHECK(fixture.receive_ring.has_ring());
 }
 

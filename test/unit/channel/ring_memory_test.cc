@@ -8,13 +8,13 @@
 namespace bufenlarge::test {
 namespace {
 
-using Ring = RingMemory<FakePort::Region>;
+using Ring = RingMemory<FakePort>;
 
 TEST_CASE("slots lie one after the other, a stride apart, inside of the region", "[ring_memory]") {
   FakeFabric fabric;
   FakePort port(fabric);
   const Phase phase = phases({{100, 5}}).at(0);
-  const Ring ring(port.allocate(phase.ring_bytes()), phase);
+  const Ring ring(port.allocate(phase.ring_bytes()), phase, {});
   REQUIRE(ring);
   CHECK(ring.stride() == 104);
   CHECK(ring.capacity() == 80);
@@ -23,6 +23,25 @@ TEST_CASE("slots lie one after the other, a stride apart, inside of the region",
     CHECK(reinterpret_cast<std::uintptr_t>(ring.slot(index)) % 8 == 0);
   }
   CHECK(ring.slot(4) + ring.stride() <= ring.region().data() + ring.registered_bytes());
+}
+
+TEST_CASE("a ring in a slab tells the peer where its own slots begin", "[ring_memory][E7]") {
+  FakeFabric fabric;
+  FakePort port(fabric);
+  Ledger ledger;
+  RingSlabs<FakePort> slabs(port, ledger, 1024);
+  const Phase phase = phases({{256, 4}, {512, 4}}).at(0);
+  const RingSlabs<FakePort>::Ring other = slabs.take();
+  Ring ring(slabs.take(), phase);
+  REQUIRE(ring);
+  CHECK(ring.is_part());
+  CHECK(ring.registered_bytes() == 1024);
+  CHECK(ring.slot(0) == other.data() + 1024);
+  CHECK(ring.remote_address() == other.region().remote_address() + 1024);
+  CHECK_FALSE(ring.divide(phases({{256, 4}, {512, 4}}).at(1)));
+  port.log.clear();
+  ring = Ring();
+  CHECK(port.log == std::vector<std::string>{"give back 1024"});
 }
 
 TEST_CASE("a ring without memory is empty", "[ring_memory]") {
@@ -34,7 +53,7 @@ TEST_CASE("assigning an empty ring frees the region at once", "[ring_memory][E7]
   FakeFabric fabric;
   FakePort port(fabric);
   const Phase phase = two_phases().at(0);
-  Ring ring(port.allocate(phase.ring_bytes()), phase);
+  Ring ring(port.allocate(phase.ring_bytes()), phase, {});
   ring = Ring();
   CHECK(port.log == std::vector<std::string>{"allocate 8192", "free 8192"});
   CHECK_FALSE(ring);
