@@ -61,7 +61,9 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
     link_.want_service();
   if (failed()) [[unlikely]]
     return failure();
-  return sent != 0 ? Status::kOk : Status::kAgain;
+  if (sent != 0) return Status::kOk;
+  enlargement_.on_full();
+  return Status::kAgain;
 }
 
 template <class PortT>

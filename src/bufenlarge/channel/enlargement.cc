@@ -92,6 +92,24 @@ std::uint8_t Enlargement<PortT>::limit_for(std::uint8_t needed, std::size_t byte
   return std::min(limit, spend(present, needed, bytes, room));
 }
 
+template <class PortT>
+void Enlargement<PortT>::on_full() {
+  const std::uint64_t position = send_ring_.producer().staged();
+  if (!earns_ || position == full_at_ || !send_ring_.open()) return;
+  full_at_ = position;
+  const PhaseTable& phases = link_.core().settings.phases;
+  const std::uint8_t present = send_ring_.phase();
+  const std::uint8_t limit = this->limit();
+  const std::uint32_t slots = phases.at(present).slots;
+  std::uint8_t deeper = present;
+  while (deeper < limit && phases.at(deeper).slots <= slots) ++deeper;
+  if (phases.at(deeper).slots <= slots) return;
+  const std::uint64_t now_us = link_.port().now_us();
+  growth_.wait(deeper, slots, now_us);
+  const std::uint8_t earned = growth_.earned(present, GrowthPolicy::cost(link_.core().exchange_us), now_us);
+  if (earned != present) begin(std::min(limit, earned));
+}
+
 // Where directions go back, a phase is needed when it would be earned from the one that is known to be needed.
 template <class PortT>
 void Enlargement<PortT>::keep(std::uint8_t needed, std::size_t bytes) {

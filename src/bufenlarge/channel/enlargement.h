@@ -60,6 +60,8 @@ class Enlargement {
     send_ring_.note_use(vector);
     return limit();
   }
+  // There was no slot for a message: where growth is earned, waiting is spent on the next phase that has more slots.
+  void on_full();
   // With nothing under way: the direction goes back to the first phase, for its memory is wanted.
   void give_back() {
     if (hold_least(0)) ask(0, "its memory is wanted");
@@ -133,6 +135,7 @@ class Enlargement {
   std::uint64_t provision_retry_us_ = 0;    // when memory for a send ring is asked for again
   std::uint64_t provision_give_up_us_ = 0;  // from when on the channel fails without
   std::uint64_t refused_until_us_ = 0;      // with a limit_ below most_: when more may be asked for again
+  std::uint64_t full_at_ = ~std::uint64_t{0};  // the position for which there was no slot last
   std::uint32_t refusals_ = 0;              // since a larger ring was had
   bool limited_here_ = false;               // the last one, by the own limit
   const std::uint8_t most_;

@@ -7,6 +7,8 @@
 // that carries at least half of what was spent. So a direction that grows has lost no more than growing before would
 // have cost. The unit is a slot for which there is room; one more than there is room for makes all wait for a grant.
 //
+// A message for which all slots are taken waits for a grant, too. That is spent on the next phase that has more slots.
+//
 // What was spent counts half as much after each kHalfLifeUs: elements that come seldom earn nothing, however many.
 //
 // The same figures tell, where directions go back (protocol/shrink_policy.h), whether one that has grown still earns
@@ -33,6 +35,8 @@ class GrowthPolicy {
  public:
   // Elements that need `phase` take so many slots in fragments, of which as many go now as there is room for.
   void spend(std::uint8_t phase, std::uint64_t slots, std::uint32_t room, std::uint64_t now_us);
+  // All of these slots were taken and more was to go, for which `phase` has some.
+  void wait(std::uint8_t phase, std::uint32_t slots, std::uint64_t now_us);
   // Returns the phase that was earned beyond `present`, where growing costs so much; `present` when none was.
   [[nodiscard]] std::uint8_t earned(std::uint8_t present, std::uint32_t cost, std::uint64_t now_us);
   // The direction begins in a smaller phase.
@@ -57,6 +61,7 @@ class GrowthPolicy {
   using Spent = std::uint16_t;
 
   void fade(std::uint64_t now_us);
+  void add(std::uint8_t phase, std::uint64_t cost);
 
   std::uint64_t faded_us_ = 0;             // up to when spent_ is halved
   std::array<Spent, kPhasesMax> spent_{};  // for elements that need this phase
@@ -64,7 +69,15 @@ class GrowthPolicy {
 
 inline void GrowthPolicy::spend(std::uint8_t phase, std::uint64_t slots, std::uint32_t room, std::uint64_t now_us) {
   fade(now_us);
-  const std::uint64_t cost = slots > room ? std::uint64_t{kWaitFactor} * room : slots;
+  add(phase, slots > room ? std::uint64_t{kWaitFactor} * room : slots);
+}
+
+inline void GrowthPolicy::wait(std::uint8_t phase, std::uint32_t slots, std::uint64_t now_us) {
+  fade(now_us);
+  add(phase, std::uint64_t{kWaitFactor} * slots);
+}
+
+inline void GrowthPolicy::add(std::uint8_t phase, std::uint64_t cost) {
   spent_[phase] = static_cast<Spent>(std::min<std::uint64_t>(spent_[phase] + cost, std::numeric_limits<Spent>::max()));
 }
 

@@ -31,6 +31,14 @@ TEST_CASE("a larger phase is earned when its elements have taken what growing co
   CHECK(policy.earned(1, kCost, kNow) == 1);  // not what is there
 }
 
+TEST_CASE("messages that wait for a grant earn a phase with more slots", "[growth_policy][G1]") {
+  GrowthPolicy policy;
+  for (std::uint32_t waits = 0; waits < kCost / 16 - 1; ++waits) policy.wait(1, 4, kNow);
+  CHECK(policy.earned(0, kCost, kNow) == 0);
+  policy.wait(1, 4, kNow);
+  CHECK(policy.earned(0, kCost, kNow) == 1);
+}
+
 TEST_CASE("what was spent counts half as much after each half-life", "[growth_policy][G1]") {
   GrowthPolicy policy;
   policy.spend(1, 4 * kCost, kRoom, kNow);
