@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "channel/ring_slabs.h"
+#include "fabric/fabric_port.h"
 #include "support/builders.h"
 
 namespace bufenlarge::test {
@@ -42,15 +44,16 @@ TEST_CASE("what a process takes before it has connected is the same for any job"
 }
 
 TEST_CASE("on tcp a connection takes two small rings and a descriptor, and no queue pair", "[memory_model]") {
+  const auto slabs = [](std::size_t peers) { return RingSlabs<FabricPort>::taken(2 * peers, 8192); };
   const MemoryTaken use = own(job(17, 1, Driver::kTcp), "all peers touched").process;
-  CHECK(use.pinned == 16 * 16'384 + 4096);  // control blocks of 16 peers fill a page
+  CHECK(use.pinned == slabs(16).bytes + 4096);  // control blocks of 16 peers fill a page
   CHECK(use.queue_pairs == 0);
   CHECK(use.descriptors == 16);
-  CHECK(use.registrations == 2 * 16 + 1);
+  CHECK(use.registrations == slabs(16).slabs + 1);
   CHECK(use.other - own(job(17, 1, Driver::kTcp), "started").process.other == 16 * (kHeapBytes + 22'400));
   const MemoryTaken one_more = own(job(18, 1, Driver::kTcp), "all peers touched").process;
   CHECK(one_more.descriptors == 17 + 6);  // of another completion queue
-  CHECK(one_more.pinned == 17 * 16'384 + 2 * 4096);
+  CHECK(one_more.pinned == slabs(17).bytes + 2 * 4096);
 }
 
 TEST_CASE("on RoCE queues are pinned too, as the library counts them", "[memory_model][B6]") {

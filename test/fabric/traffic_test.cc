@@ -7,6 +7,8 @@
 
 #include <fstream>
 
+#include "channel/ring_slabs.h"
+#include "fabric/fabric_port.h"
 #include "fabric/job.h"
 
 namespace bufenlarge::test {
@@ -144,9 +146,9 @@ TEST_CASE("only the pair and the direction that carried large data are large", "
       CHECK(job[to].stats(from).receive.phase == (large ? 1 : 0));
     }
   }
-  constexpr std::uint64_t kSmall = 4096 + (kRanks - 1) * 16 * 1024;
+  const std::uint64_t small = 4096 + RingSlabs<FabricPort>::taken(2 * (kRanks - 1), 8192).bytes;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    CHECK(job[rank].stats().registered_bytes == (rank == 2 || rank == 5 ? kSmall + 124 * 1024 : kSmall));
+    CHECK(job[rank].stats().registered_bytes == (rank == 2 || rank == 5 ? small + 132 * 1024 : small));
 }
 
 TEST_CASE("while one channel waits for its acknowledgement the others go on", "[traffic][E6]") {
@@ -171,19 +173,19 @@ TEST_CASE("while one channel waits for its acknowledgement the others go on", "[
   CHECK(job[0].failures.empty());
 }
 
-TEST_CASE("rings that have grown are really gone: what is registered is what is in use", "[traffic][E7][E9]") {
+TEST_CASE("rings that have grown are really gone: what is registered is in use, and the slab", "[traffic][E7][E9]") {
   Job job(2, {{"PHASES", "512,8192,65536"}});
   job.send(0, 1, Vector({8}));
   job.send(1, 0, Vector({8}));
   CHECK(job[0].stats().registered_bytes == (4 + 8 + 8) * 1024);
   job.send(0, 1, Vector({5000}));
-  CHECK(job[0].stats().registered_bytes == (4 + 128 + 8) * 1024);
-  CHECK(job[1].stats().registered_bytes == (4 + 128 + 8) * 1024);
+  CHECK(job[0].stats().registered_bytes == (4 + 2 * 8 + 128) * 1024);
+  CHECK(job[1].stats().registered_bytes == (4 + 2 * 8 + 128) * 1024);
   job.send(0, 1, Vector({60'000}));
-  CHECK(job[0].stats().registered_bytes == (4 + 1024 + 8) * 1024);
-  CHECK(job[0].stats().registrations == 5);
-  CHECK(job[0].stats().deregistrations == 2);
-  CHECK(job[1].stats().deregistrations == 2);
+  CHECK(job[0].stats().registered_bytes == (4 + 2 * 8 + 1024) * 1024);
+  CHECK(job[0].stats().registrations == 4);
+  CHECK(job[0].stats().deregistrations == 1);
+  CHECK(job[1].stats().deregistrations == 1);
 }
 
 TEST_CASE("many messages in flight keep their order", "[traffic][E12]") {

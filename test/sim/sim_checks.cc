@@ -115,6 +115,7 @@ bool SimWorld::grew_as_needed(const SimPeer::Channel& from, const SimFlow& flow,
   // So does a connection that was made again: it begins with the first phase.
   const auto fits = [&](std::uint8_t needed) {
     if (earns && deeper(config_.channel.phases, phase)) return true;
+    if (earns && refused && deeper(config_.channel.phases, config_.channel.phases.last())) return true;
     return closes() || shrinks() || earns || refused ? phase <= needed : phase == needed;
   };
   if (fragments && config_.channel.enlargement && fits(config_.channel.phases.last())) return true;

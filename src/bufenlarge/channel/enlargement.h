@@ -74,9 +74,7 @@ class Enlargement {
   void on_request(EnlargeRequest request);
   // A slot of the new ring has arrived.
   void on_slot() {
-    if (!receiver_.acked()) return;
-    receiver_.confirmed();
-    receive_ring_.give_back_replaced();
+    if (receiver_.acked()) receiver_.confirmed();
   }
 
   // The connection has ended: requests are counted anew.

@@ -135,10 +135,15 @@ bool PeerLink<PortT>::provision(RingMemory<Port>& ring, RingMemory<Port>& replac
   RingMemory<Port> made = from_slab(geometry.ring_bytes(), use) ? RingMemory<Port>(core_.slabs.take(), geometry)
                                                                 : own_ring(geometry, use);
   if (!made) return false;
-  ring_bytes_.add(made.registered_bytes());
-  ring_bytes_.remove(ring.registered_bytes());
-  replaced = std::exchange(ring, std::move(made));
+  replaced = exchange(ring, std::move(made));
   return true;
+}
+
+template <class PortT>
+RingMemory<PortT> PeerLink<PortT>::exchange(RingMemory<Port>& ring, RingMemory<Port> memory) {
+  ring_bytes_.add(memory.registered_bytes());
+  ring_bytes_.remove(ring.registered_bytes());
+  return std::exchange(ring, std::move(memory));
 }
 
 template <class PortT>

@@ -127,6 +127,8 @@ class PeerLink final : private StateLog {
   // was, when no memory could be registered.
   [[nodiscard]] bool provision(RingMemory<Port>& ring, RingMemory<Port>& replaced, const Phase& geometry,
                                Ledger::Use use);
+  // Takes this memory for the ring. Returns what it had.
+  RingMemory<Port> exchange(RingMemory<Port>& ring, RingMemory<Port> memory);
   void drop(RingMemory<Port>& ring);
   // Whether the limit on pinned memory is why provision() refuses a ring of this geometry now.
   [[nodiscard]] bool beyond_limit(const Phase& geometry, Ledger::Use use) const {

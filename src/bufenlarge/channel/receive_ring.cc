@@ -10,8 +10,16 @@ namespace bufenlarge {
 
 template <class PortT>
 bool ReceiveRing<PortT>::provision(const Phase& geometry, Ledger::Use use) {
-  if (!link_.provision(ring_, replaced_, geometry, use)) return false;
-  if (!replaced_.is_part()) replaced_ = {};
+  if (use == Ledger::Use::kBeginning && replaced_) {
+    link_.exchange(ring_, std::exchange(replaced_, {}));
+    std::memset(ring_.slot(0), 0, ring_.registered_bytes());
+    return true;
+  }
+  RingMemory<Port> before;
+  if (!link_.provision(ring_, before, geometry, use)) return false;
+  const Arrival arrival = link_.port().arrival();
+  const bool by_checks = arrival == Arrival::kChecked || arrival == Arrival::kMixed;
+  if (before.is_part() && by_checks) replaced_ = std::move(before);
   return true;
 }
 

@@ -29,8 +29,7 @@ class ReceiveRing {
   // registered.
   [[nodiscard]] bool provision(const Phase& geometry, Ledger::Use use = Ledger::Use::kBeginning);
   void drop();
-  // A slot has come through the ring that took its place.
-  void give_back_replaced() { replaced_ = {}; }
+  // Of the ring before, as long as the device may place bytes there.
   [[nodiscard]] std::size_t replaced_bytes() const { return replaced_.registered_bytes(); }
   // The connection has ended: nothing of it is left, not the phase either.
   void end();
@@ -58,7 +57,9 @@ class ReceiveRing {
   [[nodiscard]] SlotState look(const std::byte* slot, SlotTrailer& trailer) const;
   // The slot is being taken: one of the writes notified ends with it.
   void take_notification(const SlotTrailer& trailer) {
-    if (notifications_ != 0 && (trailer.marks & kMarkNotified) != 0) --notifications_;
+    if (notifications_ == 0 || (trailer.marks & kMarkNotified) == 0) return;
+    --notifications_;
+    if (replaced_) [[unlikely]] replaced_ = {};  // all that was written before is placed
   }
   // A completion says that a write, and all before it, is placed.
   void on_notification();
@@ -93,8 +94,9 @@ class ReceiveRing {
  private:
   PeerLink<Port>& link_;
   RingMemory<Port> ring_;
-  // The ring before, where it is part of a slab. Bytes between two slots of a write that has been read may still be
-  // placed there, until a later write has come. (The end of a registration waits for them.)
+  // The ring before, where it is part of a slab and slots were taken by their checks: bytes between two slots of one
+  // write may still be placed there. (The end of a registration waits for them.) The next ring of the first phase is
+  // this one.
   RingMemory<Port> replaced_;
   RingConsumer consumer_;
   DirectionCounters counters_;

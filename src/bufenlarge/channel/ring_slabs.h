@@ -28,10 +28,11 @@ enum class FirstRings : std::uint8_t {
 
 inline constexpr std::size_t kSlabPage = 4096;
 
-// The smallest slab has both rings of one connection. In bytes.
-[[nodiscard]] inline std::size_t least_slab_bytes(std::size_t ring_bytes) {
-  return (2 * ring_bytes + kSlabPage - 1) / kSlabPage * kSlabPage;
+[[nodiscard]] inline std::size_t whole_slab_pages(std::size_t bytes) {
+  return (bytes + kSlabPage - 1) / kSlabPage * kSlabPage;
 }
+// The smallest slab has both rings of one connection. In bytes.
+[[nodiscard]] inline std::size_t least_slab_bytes(std::size_t ring_bytes) { return whole_slab_pages(2 * ring_bytes); }
 
 template <class Port>
 class RingSlabs {
@@ -125,8 +126,8 @@ class RingSlabs {
   };
 
   [[nodiscard]] static std::size_t next_bytes(std::size_t present, std::size_t ring_bytes, std::size_t most) {
-    const std::size_t pages = std::min(present / kSlabPart, most) / kSlabPage * kSlabPage;
-    return std::max(pages, least_slab_bytes(ring_bytes));
+    const std::size_t rings = std::min(present / kSlabPart, most) / ring_bytes;
+    return rings <= 2 ? least_slab_bytes(ring_bytes) : whole_slab_pages(rings * ring_bytes);
   }
 
   bool grow() {

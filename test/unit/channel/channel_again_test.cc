@@ -102,7 +102,7 @@ TEST_CASE("an acknowledgement for which the port has no room goes later, and the
   fixture.rounds();
   CHECK(peer.inbox().ack.head == ack_head(1));
   CHECK(peer.inbox().ack.tail == ack_tail(1));
-  CHECK(fixture.port.news() == std::vector<std::string>{"allocate 131072"});
+  CHECK(fixture.port.news() == std::vector<std::string>{"allocate 131072", "give back 8192"});
 }
 
 TEST_CASE("a repeat word for which the port has no room goes later", "[channel][again][E8]") {
