@@ -62,7 +62,7 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
   if (failed()) [[unlikely]]
     return failure();
   if (sent != 0) return Status::kOk;
-  enlargement_.on_full();
+  enlargement_.on_full(vector);
   return Status::kAgain;
 }
 

@@ -93,9 +93,10 @@ std::uint8_t Enlargement<PortT>::limit_for(std::uint8_t needed, std::size_t byte
 }
 
 template <class PortT>
-void Enlargement<PortT>::on_full() {
+void Enlargement<PortT>::on_full(std::span<const iovec> vector) {
   const std::uint64_t position = send_ring_.producer().staged();
   if (!earns_ || position == full_at_ || !send_ring_.open()) return;
+  if (send_ring_.message_open() || size_of(vector).largest > send_ring_.threshold_bytes()) return;
   full_at_ = position;
   const PhaseTable& phases = link_.core().settings.phases;
   const std::uint8_t present = send_ring_.phase();

@@ -60,8 +60,9 @@ class Enlargement {
     send_ring_.note_use(vector);
     return limit();
   }
-  // There was no slot for a message: where growth is earned, waiting is spent on the next phase that has more slots.
-  void on_full();
+  // There was no slot for a message that fits: where growth is earned, waiting is spent on the next phase that has more
+  // slots. (What does not fit has spent it as fragments.)
+  void on_full(std::span<const iovec> vector);
   // With nothing under way: the direction goes back to the first phase, for its memory is wanted.
   void give_back() {
     if (hold_least(0)) ask(0, "its memory is wanted");

@@ -102,6 +102,8 @@ class SendRing {
   // The same for a grant that came with a slot. False when the peer grants what was never posted.
   [[nodiscard]] bool grant_low(std::uint32_t consumed_low) { return producer_.grant_low(consumed_low); }
 
+  // The last slot of a message is not staged yet.
+  [[nodiscard]] bool message_open() const { return message_open_; }
   [[nodiscard]] bool has_ring() const { return static_cast<bool>(ring_); }
   [[nodiscard]] std::size_t registered_bytes() const { return ring_.registered_bytes(); }
   [[nodiscard]] bool all_posted() const { return producer_.all_posted(); }

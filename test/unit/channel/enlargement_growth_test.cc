@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/arrived.h"
+#include "support/earning_fixture.h"
 #include "support/enlarge_fixture.h"
 #include "support/enlargement_fixture.h"
 #include "support/responder_fixture.h"
@@ -11,84 +12,6 @@ namespace bufenlarge::test {
 namespace {
 
 using Limits = GrowthPolicy;
-
-ChannelSettings earning(const PhaseTable& table, std::uint64_t shrink_after_us = 0) {
-  ChannelSettings made = settings(table);
-  made.growth = GrowthRule::kEarned;
-  made.shrink_after_us = shrink_after_us;
-  return made;
-}
-
-// A connected channel, whose peer reads what arrives and grants it.
-struct Earning : ContextFixture {
-  explicit Earning(const ChannelSettings& how) : ContextFixture(how), other(connect()) { rounds(); }
-
-  // Sends messages, each `pause_us` after the one before, while they go whole. Returns how many did.
-  unsigned send_many(std::initializer_list<std::size_t> sizes, unsigned most, std::uint64_t pause_us = 0) {
-    for (unsigned sent = 0; sent < most; ++sent, port.now += pause_us) {
-      const Vector vector(sizes, sent + 1);
-      if (test::send(channel(), vector.all()) == kNothingSent) return sent;
-      CHECK(drain(other).bytes == vector.bytes());
-      grant();
-    }
-    return most;
-  }
-  // What has arrived is granted, and the writes are complete.
-  void grant() {
-    other.grant_all();
-    rounds();
-  }
-  // The peer provides what the channel has asked for. Returns the phase.
-  std::uint32_t grow(std::uint64_t took_us = 1, AckStatus status = AckStatus::kProvisioned) {
-    const EnlargeRequest request = request_in(other.next().value());
-    port.now += took_us;
-    const auto phase = static_cast<std::uint8_t>(status == AckStatus::kRefused ? send_phase() : request.phase);
-    other.acknowledge(other.provision(phase, request.number, status));
-    rounds(2);
-    return request.phase;
-  }
-  [[nodiscard]] std::uint8_t send_phase() { return channel().send_ring().phase(); }
-  void pass(std::uint64_t us) {
-    port.now += us;
-    rounds(FakeContext::kEventRounds);
-  }
-
-  FakePeer& other;
-};
-
-// Sends messages of 8 bytes, a ring full each time, until nothing is sent although all is granted, at most so often.
-// Returns how often there was no slot.
-unsigned fill_until_it_asks(Earning& fixture, unsigned most) {
-  for (unsigned waits = 0; waits < most; ++waits) {
-    const std::uint32_t slots = fixture.channel().send_ring().producer().slots();
-    for (std::uint32_t i = 0; i < slots; ++i) {
-      if (fixture.send({8}) == kNothingSent) return waits;
-      CHECK(fixture.other.next());
-    }
-    for (int again = 0; again < 3; ++again) CHECK(fixture.send({8}) == kNothingSent);  // one wait
-    if (!fixture.channel().enlargement().sender().steady()) return waits + 1;
-    fixture.grant();
-  }
-  return most;
-}
-
-TEST_CASE("messages that wait for a slot make a direction grow to a phase with more slots", "[growth][G1]") {
-  Earning fixture(earning(phases({{256, 4}, {512, 16}, {8256, 16}})));
-  CHECK(fill_until_it_asks(fixture, 100) == Limits::kCost / (Limits::kWaitFactor * 4));
-  fixture.grant();
-  CHECK(fixture.grow() == 1);
-  // Expect: no other phase has more
-  CHECK(fill_until_it_asks(fixture, 100) == 100);
-  CHECK(fixture.send_phase() == 1);
-}
-
-TEST_CASE("the seeds' rule knows elements that do not fit, and no waiting", "[growth][G1]") {
-  ChannelSettings how = earning(phases({{256, 4}, {512, 16}}));
-  how.growth = GrowthRule::kFirst;
-  Earning fixture(how);
-  CHECK(fill_until_it_asks(fixture, 100) == 100);
-  CHECK(fixture.send_phase() == 0);
-}
 
 TEST_CASE("what does not fit goes in fragments until growing is earned, and then the direction grows", "[growth][G1]") {
   Earning fixture(earning(two_phases()));
