@@ -149,7 +149,7 @@ class RingSlabs {
       set_in_use(*slab, slab->free.back(), false);
     }
     free_ += slab->rings;
-    bytes_ += bytes;
+    bytes_ += slab->region.bytes();
     slabs_.push_back(std::move(slab));
     return true;
   }
