@@ -7,6 +7,7 @@ stale_cases() {
     echo "stale/kept/2|kept|2|stale|kept|240"
     echo "stale/kept/3|kept|3|stale|kept rounds=3000|240"
     echo "stale/few/3|kept|3|stale|kept-few rounds=3000|240"
+    echo "stale/threads/2|kept|2|stale|kept rounds=2000 threads=4|240"
     program_case stale kept-standing 3 rounds=3000
     program_case stale kept-none 2 rounds=3000
     program_case rendezvous_memory kept 3
@@ -18,6 +19,7 @@ stale_cases() {
 device_stale_cases() {
     echo "stale/kept/2|kept|2|stale|kept rounds=3000|240"
     echo "stale/few/3|kept|3|stale|kept-few rounds=1500|240"
+    echo "stale/threads/2|kept|2|stale|kept rounds=500 threads=4|240"
     program_case stale kept-standing 2 rounds=1500
 }
 

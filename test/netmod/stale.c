@@ -3,11 +3,13 @@
  * stale.c: random rounds of what programs do with memory between and during messages: allocated and freed, mapped and
  * unmapped, mapped over, moved, dropped, shared with a child. A registration that is used after the mapping of its
  * memory has changed sends old data, or leaves new data where nobody looks. Each rank sends to its right neighbor out
- * of a part of one of its blocks, into a part of one of the neighbor's. Arguments: seed, rounds.
+ * of a part of one of its blocks, into a part of one of the neighbor's; with threads=N each of N threads does so, with
+ * blocks of its own, while the others' memory changes. Arguments: seed, rounds, threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@
 
 #include "support.h"
 
-enum { TAG = 43, BLOCKS = 12, PAGE = 4096, BLOCK_PAGES_MAX = 160, MESSAGE_MIN = 1024 };
+enum { TAG = 43, BLOCKS = 12, PAGE = 4096, BLOCK_PAGES_MAX = 160, MESSAGE_MIN = 1024, THREADS_MAX = 8 };
 enum kind { EMPTY, ALLOCATED, MAPPED, OF_MPI };
 
 struct block {
@@ -26,8 +28,9 @@ struct block {
     size_t bytes;
 };
 
-static struct block blocks[BLOCKS];
-static uint64_t own_state, common_state; /* of chance: different, and the same on all ranks */
+static _Thread_local struct block blocks[BLOCKS];
+static _Thread_local uint64_t own_state, common_state; /* of chance: different, and the same on all ranks */
+static _Thread_local int tag;                          /* of this thread's messages */
 static MPI_Info network;
 
 static uint64_t draw(uint64_t *state, uint64_t bound)
@@ -184,16 +187,19 @@ static unsigned char *choose(size_t bytes, const struct block *other, struct blo
     }
 }
 
-/* Copies of all pages, as long as it lives; it changes its own. */
+/* Copies of all pages, as long as it lives; it changes its own, or becomes another program. */
 static pid_t begin_child(unsigned char *memory, size_t bytes)
 {
+    const int becomes_another = own(2) != 0;
     pid_t child = fork();
     if (child < 0)
         FAIL("fork failed");
     if (child == 0) {
         memset(memory, 0x33, bytes);
+        if (becomes_another)
+            execl("/bin/true", "true", (char *) NULL);
         usleep(2000);
-        _exit(0);
+        _exit(becomes_another);
     }
     return child;
 }
@@ -210,8 +216,8 @@ static void exchange(long round)
     const int left = (test_rank + test_size - 1) % test_size, right = (test_rank + 1) % test_size;
     const size_t large = 1 + draw(&common_state, BLOCK_PAGES_MAX);
     const size_t bytes = MESSAGE_MIN + draw(&common_state, large * (PAGE - MESSAGE_MIN));
-    const uint64_t out_key = pattern_key(test_options.seed, test_rank, right, TAG, (uint64_t) round);
-    const uint64_t in_key = pattern_key(test_options.seed, left, test_rank, TAG, (uint64_t) round);
+    const uint64_t out_key = pattern_key(test_options.seed, test_rank, right, tag, (uint64_t) round);
+    const uint64_t in_key = pattern_key(test_options.seed, left, test_rank, tag, (uint64_t) round);
     struct block *from, *to;
     unsigned char *out = choose(bytes, NULL, &from), *in = choose(bytes, from, &to);
     const pid_t child = own(250) == 0 ? begin_child(from->at, from->bytes) : 0;
@@ -219,8 +225,8 @@ static void exchange(long round)
     pattern_fill(out, bytes, out_key);
     if (own(2))
         memset(in, 0x44, bytes);
-    MPI_Irecv(in, (int) bytes, MPI_BYTE, left, TAG, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(out, (int) bytes, MPI_BYTE, right, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Irecv(in, (int) bytes, MPI_BYTE, left, tag, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out, (int) bytes, MPI_BYTE, right, tag, MPI_COMM_WORLD, &requests[1]);
     if (own(8) == 0)
         trim();
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
@@ -232,14 +238,13 @@ static void exchange(long round)
         await(child);
 }
 
-int main(int argc, char **argv)
+static void *work(void *number_p)
 {
-    test_begin(argc, argv, (test_options_t) { .seed = 1, .rounds = 10000 });
-    common_state = test_options.seed;
-    own_state = test_options.seed * 1000003 + (uint64_t) test_rank;
-    MPI_Info_create(&network);
-    MPI_Info_set(network, "mpich_buf_type", "network");
-    for (long round = 0; test_another_round(round); round++) {
+    const int number = *(const int *) number_p;
+    tag = TAG + number;
+    common_state = test_options.seed + (uint64_t) number * 7919;
+    own_state = common_state * 1000003 + (uint64_t) test_rank;
+    for (long round = 0; round < test_options.rounds; round++) {
         for (size_t changes = own(3); changes > 0; changes--)
             change_one();
         exchange(round);
@@ -247,6 +252,25 @@ int main(int argc, char **argv)
     for (int i = 0; i < BLOCKS; i++)
         if (blocks[i].kind != EMPTY)
             end(&blocks[i]);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[THREADS_MAX];
+    int numbers[THREADS_MAX];
+    test_begin_threads(argc, argv, (test_options_t) { .seed = 1, .rounds = 10000, .threads = 1 }, MPI_THREAD_MULTIPLE);
+    if (test_options.threads < 1 || test_options.threads > THREADS_MAX)
+        FAIL("threads=%d: allowed are 1 to %d", test_options.threads, THREADS_MAX);
+    MPI_Info_create(&network);
+    MPI_Info_set(network, "mpich_buf_type", "network");
+    for (int i = 0; i < test_options.threads; i++) {
+        numbers[i] = i;
+        if (pthread_create(&threads[i], NULL, work, &numbers[i]) != 0)
+            FAIL("no thread could be created");
+    }
+    for (int i = 0; i < test_options.threads; i++)
+        pthread_join(threads[i], NULL);
     MPI_Info_free(&network);
     return test_end();
 }

@@ -69,8 +69,10 @@ static void parse_argument(const char *argument)
         test_options.seconds = strtod(value + 1, NULL);
     else if (name_length == 4 && strncmp(argument, "seed", 4) == 0)
         test_options.seed = strtoull(value + 1, NULL, 10);
+    else if (name_length == 7 && strncmp(argument, "threads", 7) == 0)
+        test_options.threads = (int) strtol(value + 1, NULL, 10);
     else
-        FAIL("unknown argument %s; allowed are bytes=, rounds=, seconds= and seed=", argument);
+        FAIL("unknown argument %s; allowed are bytes=, rounds=, seconds=, seed= and threads=", argument);
 }
 
 void test_begin_threads(int argc, char **argv, test_options_t defaults, int thread_level)

@@ -2,7 +2,7 @@
 /*
  * support.h: how every MPI program of this folder begins, checks and ends.
  *
- * A program takes arguments of the form name=value (bytes, rounds, seconds, seed). It prints
+ * A program takes arguments of the form name=value (bytes, rounds, seconds, seed, threads). It prints
  * " No Errors" from rank 0 and exits with 0 when everything was right. The first thing that is
  * wrong is printed with rank, place, expectation, what came instead, and the seed; then the job is
  * aborted, because what follows the first error seldom says more.
@@ -21,6 +21,7 @@ typedef struct {
     long rounds;    /* repetitions of the random part */
     double seconds; /* when above 0: go on for so long, whatever rounds says */
     uint64_t seed;
+    int threads;    /* of programs that have some */
 } test_options_t;
 
 extern test_options_t test_options;
