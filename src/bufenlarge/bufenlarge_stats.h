@@ -78,6 +78,7 @@ typedef struct {
  * entries asked for times the driver's entry size; what the driver itself takes stands apart. */
 typedef struct {
     uint64_t ring_bytes;             /* both rings in the first phase */
+    uint64_t ring_bytes_largest;     /* both rings in the last phase */
     uint64_t control_bytes;          /* control block */
     uint64_t heap_bytes;             /* objects of this library */
     uint64_t send_queue_bytes;

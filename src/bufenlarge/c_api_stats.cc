@@ -138,9 +138,11 @@ void bufenlarge_context_peer_memory(const bufenlarge_context_t* context, bufenla
   using Channel = bufenlarge::Channel<bufenlarge::FabricPort>;
   const bufenlarge::QueueMemory queues = context->port.queues();
   const auto& core = context->context.core();
-  const std::uint64_t ring = core.settings.phases.at(0).ring_bytes();
+  const bufenlarge::PhaseTable& phases = core.settings.phases;
+  const std::uint64_t ring = phases.at(0).ring_bytes();
   *memory_p = {};
   memory_p->ring_bytes = 2 * (core.slabs.serves(ring) ? ring : bufenlarge::MemoryRegion::whole_pages(ring));
+  memory_p->ring_bytes_largest = 2 * bufenlarge::MemoryRegion::whole_pages(phases.at(phases.last()).ring_bytes());
   memory_p->control_bytes = sizeof(bufenlarge::ControlBlock);
   memory_p->heap_bytes = sizeof(Channel) + sizeof(bufenlarge::Endpoint);
   memory_p->send_queue_bytes = queues.send_queue;

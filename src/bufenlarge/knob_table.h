@@ -7,13 +7,13 @@
 #pragma once
 
 #define BUFENLARGE_KNOBS(X)                                                                           \
-  X(PHASES, phases, "512,8256",                                                                       \
+  X(PHASES, phases, "256,512,8256",                                                                   \
     "1 to 8 slot sizes in bytes, from 64 to 4194304, each larger than the one before, with commas",   \
     "Slot sizes of the phases a ring goes through. Every channel begins with the first; a direction " \
-    "moves on when an element does not fit (GROWTH). Equal in all processes.")                                 \
-  X(SLOTS, slots, "16", "1 to 4096; one number for all phases or one for each, with commas",          \
-    "Slots per ring. Ring memory per connected peer is 2 x SLOTS x slot size (send and receive). "    \
-    "Equal in all processes.")                                                                        \
+    "moves on when an element does not fit, or when it waits for slots (GROWTH). Equal in all processes.")         \
+  X(SLOTS, slots, "auto", "auto, or 1 to 4096; one number for all phases or one for each, with commas",         \
+    "Slots per ring. Ring memory per connected peer is 2 x SLOTS x slot size (send and receive). auto: 4 in a " \
+    "first phase of at most 256 bytes that others follow, else 16. Equal in all processes.")              \
   X(THRESHOLD, thresholds, "100%",                                                                    \
     "1% to 100% of a slot's payload, or 1 and more bytes; one for all phases or one for each, with "  \
     "commas",                                                                                         \
@@ -22,9 +22,9 @@
   X(ENLARGEMENT, enlargement, "on", "on or off",                                                      \
     "off: channels keep their first phase; larger data goes through it in fragments.")                   \
   X(GROWTH, growth, "earned", "first or earned",                                                     \
-    "When a direction moves on to a larger phase. earned: when the fragments of what does not fit have cost what " \
-    "growing would have cost, so that a few such messages leave the ring small. first: at the first element that " \
-    "does not fit.")                                                                                  \
+    "When a direction moves on to a larger phase. earned: when the fragments of what does not fit, or waiting for " \
+    "slots where the next phase has more, have cost what growing would have cost, so that a few such messages " \
+    "leave the ring small. first: at the first element that does not fit, and never by waiting.") \
   X(VECTOR, vector, "partial", "partial or whole",                                                    \
     "What goes when an element does not fit. partial: the elements before it. whole: nothing, the "   \
     "whole vector waits for the larger ring.")                                                        \
@@ -66,7 +66,7 @@
   X(IDLE_CLOSE, idle_close, "off", "off, or 1ms to 24h, as a number with us, ms or s",                \
     "A connection that was not used for so long is closed by agreement with the peer, and made again on use. off: " \
     "connections stay.")                                                                              \
-  X(SHRINK_AFTER, shrink_after, "off", "off, or 1ms to 24h, as a number with us, ms or s",             \
+  X(SHRINK_AFTER, shrink_after, "2s", "off, or 1ms to 24h, as a number with us, ms or s",             \
     "A direction that has grown and did not need it for one to two times so long goes back to a smaller ring, and " \
     "grows again on use; the time doubles, 64 times as much at most, where that is soon. off: it stays large.") \
   X(CONNECTIONS, connections, "auto", "auto, or 0 to 1048576; 0 is no bound",                         \

@@ -56,7 +56,8 @@ bool read_phases(Values& values, std::string_view text) {
 }
 
 bool read_slots(Values& values, std::string_view text) {
-  return read_numbers(values.slots, text, kSlotsMin, kSlotsMax);
+  values.slots.clear();
+  return text == "auto" || read_numbers(values.slots, text, kSlotsMin, kSlotsMax);
 }
 
 bool read_thresholds(Values& values, std::string_view text) {
@@ -230,6 +231,12 @@ std::uint32_t threshold_bytes(const std::vector<Threshold>& given, std::size_t p
   return std::max(1u, static_cast<std::uint32_t>(std::uint64_t{capacity} * threshold.value / 100));
 }
 
+// SLOTS=auto: few in a first phase that is there to be left by who needs more.
+std::uint32_t slots_of(const Knobs::Values& values, std::size_t phase) {
+  if (!values.slots.empty()) return values.slots[values.slots.size() > 1 ? phase : 0];
+  return phase == 0 && values.phases.size() > 1 && values.phases[0] <= 256 ? 4 : 16;
+}
+
 // What two connections take, with the pages of their control blocks and 64 KiB for the queues of each.
 std::uint64_t memory_needed(const PhaseTable& phases) { return 2 * (2 * phases.at(0).ring_bytes() + (80u << 10)); }
 
@@ -270,15 +277,15 @@ std::string Knobs::set(std::string_view name, std::string_view value) {
 std::string Knobs::resolve() {
   ChannelSettings settings;
   const std::size_t count = values_.phases.size();
-  if (values_.slots.size() != 1 && values_.slots.size() != count)
-    return refusal("SLOTS", "must be one number, or one for each of the " + std::to_string(count) + " PHASES");
+  if (values_.slots.size() > 1 && values_.slots.size() != count)
+    return refusal("SLOTS", "must be auto, one number, or one for each of the " + std::to_string(count) + " PHASES");
   if (values_.thresholds.size() != 1 && values_.thresholds.size() != count)
     return refusal("THRESHOLD", "must be one, or one for each of the " + std::to_string(count) + " PHASES");
   settings.phases.count = static_cast<std::uint8_t>(count);
   for (std::size_t i = 0; i < count; ++i) {
     Phase& phase = settings.phases.phases[i];
     phase.slot_bytes = values_.phases[i];
-    phase.slots = values_.slots.size() == 1 ? values_.slots[0] : values_.slots[i];
+    phase.slots = slots_of(values_, i);
     phase.threshold_bytes = threshold_bytes(values_.thresholds, i, phase.capacity());
     if (phase.threshold_bytes > phase.capacity())
       return refusal("THRESHOLD", "a slot of " + std::to_string(phase.slot_bytes) + " bytes holds " +

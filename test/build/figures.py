@@ -38,7 +38,7 @@ def figures(info, wire):
                    f"ring-{phase}-registered": whole_pages(int(both) // 2)}
     answer["rings-small"] = int(phases[0][2])
     answer["rings-large"] = int(phases[-1][2])
-    small, large = answer["ring-0-registered"], answer[f"ring-{len(phases) - 1}-registered"]
+    small, large = answer["ring-0"], answer[f"ring-{len(phases) - 1}-registered"]
     answer["growth-registered"] = RANKS * (RANKS - 1) * 2 * small + 2 * (large - small)
     answer["growth-all-large-registered"] = RANKS * (RANKS - 1) * 2 * large
     answer["growth-all-large"] = RANKS * int(phases[-1][3])

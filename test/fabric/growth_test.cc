@@ -39,6 +39,22 @@ TEST_CASE("a stream of messages that do not fit earns a large ring, in its direc
   CHECK(job[1].stats(0).send.phase == 0);
 }
 
+TEST_CASE("short messages that come faster than they are taken earn a ring with more slots", "[growth][G1]") {
+  Job job(2, {{"GROWTH", "earned"}, {"PHASES", "256,512,8256"}});
+  job.send(0, 1, Vector({8}));
+  CHECK(job[0].stats(1).send.slots == 4);
+  const Vector message({40});
+  for (int round = 0; round < 10'000 && job[0].stats(1).send.phase == 0; ++round) {
+    while (job[0].send(1, message.rest(0)) != 0) continue;
+    job.progress();
+  }
+  job.wait_idle();
+  CHECK(job[0].stats(1).send.phase == 1);
+  CHECK(job[0].stats(1).send.slots == 16);
+  CHECK(job[0].stats(1).send.messages_fragmented == 0);
+  CHECK(job[1].stats(0).send.phase == 0);
+}
+
 TEST_CASE("one long message earns a large ring in its middle, and arrives whole", "[growth][G1]") {
   for (const char* vector : {"partial", "whole"}) {
     Job job(2, {{"GROWTH", "earned"}, {"VECTOR", vector}});

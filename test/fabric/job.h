@@ -24,11 +24,12 @@ struct OptionsDeleter {
 };
 using Options = std::unique_ptr<bufenlarge_options_t, OptionsDeleter>;
 
-// Unless the test chooses, the first element that does not fit makes a direction grow.
+// Unless the test chooses, there are two phases, and the first element that does not fit makes a direction grow.
 inline Options make_options(const KnobTexts& knobs) {
   Options options(bufenlarge_options_create());
   char message[BUFENLARGE_MESSAGE_BYTES] = "";
-  for (const auto& [name, value] : KnobTexts{{"INTERFACE", "lo"}, {"GROWTH", "first"}})
+  const KnobTexts here{{"INTERFACE", "lo"}, {"PHASES", "512,8256"}, {"GROWTH", "first"}, {"SHRINK_AFTER", "off"}};
+  for (const auto& [name, value] : here)
     REQUIRE(bufenlarge_options_set(options.get(), name.c_str(), value.c_str(), message, sizeof message) ==
             BUFENLARGE_OK);
   for (const auto& [name, value] : knobs) {

@@ -229,7 +229,7 @@ case_badknob() {
     local ranks=$2 test_program=$3 limit=$5 log=$6 knob=${4%%=*} value=${4#*=} allowed
     case $4 in # two checks that come later know more, and say what is allowed here
         INTERFACE=*) allowed="set one of: lo (127.0.0.1)" ;;
-        SLOTS=*,*) allowed="one number, or one for each of the 2 PHASES" ;;
+        SLOTS=*,*) allowed="auto, one number, or one for each of the 3 PHASES" ;;
         *) allowed=$(allowed_text "$knob") ;;
     esac
     [ -n "$allowed" ] || { reason="docs/knobs.md has no row for $knob" && return; }

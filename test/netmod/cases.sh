@@ -8,17 +8,20 @@ programs=(demo growth p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes co
     collectives_v collectives_neighbor onesided onesided_atomic onesided_puts threads starve partitioned comms)
 settings=(default slots100 three off one-slot first whole threshold shm mixed read)
 
-# Environment of a setting. All but shm and mixed keep the ranks off shared memory. Those about rings make them grow at
-# the first element that does not fit: few programs here send enough to earn it.
+# Environment of a setting. All but shm and mixed keep the ranks off shared memory. Those about rings have two phases
+# (seed: those of the default), and make them grow at the first element that does not fit, for good: few programs here
+# send enough to earn it.
 setting_environment() {
     local knob=MPIR_CVAR_BUFENLARGE rings="MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_GROWTH=first"
+    rings+=" ${knob}_PHASES=512,8256 ${knob}_SHRINK_AFTER=off"
     case $1 in
-        default) echo MPIR_CVAR_NOLOCAL=1 ;;
+        default | megabytes) echo MPIR_CVAR_NOLOCAL=1 ;; # the second with larger data
         slots100) echo "$rings ${knob}_PHASES=100,8192" ;;
         three) echo "$rings ${knob}_PHASES=256,2048,16384" ;;
         off) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_ENLARGEMENT=off" ;;
         one-slot) echo "$rings ${knob}_SLOTS=1" ;;
         first) echo "$rings" ;;
+        seed) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_GROWTH=first ${knob}_SHRINK_AFTER=off" ;;
         whole) echo "$rings ${knob}_VECTOR=whole" ;;
         threshold) echo "$rings ${knob}_THRESHOLD=80%" ;;
         shm) echo MPIR_CVAR_NOLOCAL=0 ;;
@@ -37,7 +40,6 @@ setting_environment() {
         read-slots64) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=1024 ${knob}_PHASES=64" ;;
         unregistered) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_WINDOW_MEMORY=0" ;; # windows by messages alone
         read-whole) echo "$rings ${knob}_RENDEZVOUS=1024 ${knob}_VECTOR=whole" ;;
-        megabytes) echo MPIR_CVAR_NOLOCAL=1 ;; # the default, with larger data
         copied) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_RENDEZVOUS=off" ;;
         three-notified) echo "$rings ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
@@ -83,7 +85,7 @@ quick_cases() {
     for setting in default off slots100; do
         program_case p2p_sizes "$setting" 2 bytes=64M
     done
-    for setting in slots100 three off one-slot first whole threshold; do
+    for setting in slots100 three off one-slot seed whole threshold; do
         for name in p2p_sizes p2p_random datatypes; do
             program_case "$name" "$setting" 4
         done
@@ -243,7 +245,8 @@ wire_cases() {
 # ---- cases that check the netmod itself ---------------------------------------------------------
 
 growth_cases() {
-    echo "growth/first/16|growth|16|growth|first 0:15|240"
+    echo "growth/seed/16|growth|16|growth|seed 0:15|240"
+    echo "growth/first/4|growth|4|growth|first 0:3|240"
     echo "growth/three/8|growth|8|growth|three 0:7|120"
     echo "growth/threshold/4|growth|4|growth|threshold 0:3|120"
     echo "growth/off/4|growth|4|growth|off none|120"

@@ -14,8 +14,8 @@ unequal_cases() {
         echo "unequal/${item%% *}|unequal|${item#* }|20"
     done <<END
 phases 2|demo|default PHASES 512,8192 256,8192 ${knob}_PHASES=512,8192/has ${knob}_PHASES=256,8192
-slots 8|demo|default SLOTS 16 8,16 ${knob}_SLOTS=16,16/has ${knob}_SLOTS=8,16
-shared-memory 8|demo|mixed SLOTS 16 8,16 ${knob}_SLOTS=16,16/has ${knob}_SLOTS=8,16
+slots 8|demo|default SLOTS 4,16,16 8,16,16 ${knob}_SLOTS=4,16,16/has ${knob}_SLOTS=8,16,16
+shared-memory 8|demo|mixed SLOTS 4,16,16 8,16,16 ${knob}_SLOTS=4,16,16/has ${knob}_SLOTS=8,16,16
 provider 4|demo|default PROVIDER tcp verbs wire version $version, provider tcp/$refusal
 END
     echo "unequal/wire-version|disagree|3|disagree|wire version/$version/99|20"

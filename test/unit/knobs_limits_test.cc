@@ -23,6 +23,28 @@ ChannelSettings resolved(const std::vector<std::pair<std::string, std::string>>&
   return knobs.settings();
 }
 
+TEST_CASE("what does not fit leaves the settings as they were", "[knobs]") {
+  Knobs knobs = with({{"PHASES", "128,256"}});
+  REQUIRE(knobs.resolve().empty());
+  REQUIRE(knobs.set("SLOTS", "1,2,3").empty());
+  CHECK_FALSE(knobs.resolve().empty());
+  CHECK(knobs.settings().phases.at(0).slot_bytes == 128);
+  CHECK(knobs.settings().phases.at(0).slots == 4);
+}
+
+TEST_CASE("by itself a first phase of at most 256 bytes has 4 slots, if others follow; all others have 16",
+          "[knobs][E2]") {
+  const auto slots = [](const char* sizes) {
+    const ChannelSettings settings = resolved({{"PHASES", sizes}});
+    return std::pair(settings.phases.at(0).slots, settings.phases.at(settings.phases.last()).slots);
+  };
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  CHECK(slots("256,8192") == Pair{4, 16});
+  CHECK(slots("64,128,256") == Pair{4, 16});
+  CHECK(slots("257,8192") == Pair{16, 16});
+  CHECK(slots("256") == Pair{16, 16});
+}
+
 TEST_CASE("the bound on window memory is a number of bytes, none too, or the fabric's", "[knobs]") {
   CHECK_FALSE(with({}).values().window_memory);
   CHECK_FALSE(with({{"WINDOW_MEMORY", "5"}, {"WINDOW_MEMORY", "auto"}}).values().window_memory);
@@ -49,7 +71,7 @@ TEST_CASE("connections stay open unless a time is set after which they close", "
   CHECK(resolved({}).idle_close_us == 0);
   CHECK(resolved({{"IDLE_CLOSE", "30s"}}).idle_close_us == 30'000'000);
   CHECK(resolved({{"IDLE_CLOSE", "1ms"}, {"IDLE_CLOSE", "off"}}).idle_close_us == 0);
-  CHECK(resolved({}).shrink_after_us == 0);
+  CHECK(resolved({{"SHRINK_AFTER", "off"}}).shrink_after_us == 0);
   CHECK(resolved({{"SHRINK_AFTER", "5ms"}}).shrink_after_us == 5'000);
   CHECK(resolved({{"SHRINK_AFTER", "1ms"}, {"SHRINK_AFTER", "off"}}).shrink_after_us == 0);
 }

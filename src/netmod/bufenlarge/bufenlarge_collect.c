@@ -140,13 +140,6 @@ void MPIDI_BUFENLARGE_report_send(void)
 
 /* -- at rank 0 -- */
 
-/* Returns the last number of a knob's list, which the library has checked; 0 when there is none. */
-static uint64_t last_number(const char *list)
-{
-    const char *comma = list ? strrchr(list, ',') : NULL;
-    return list ? strtoull(comma ? comma + 1 : list, NULL, 10) : 0;
-}
-
 /* Enters each report by its rank. The structures lie behind each other, each a multiple of 8 bytes long. */
 static void find_reports(const MPIDI_BUFENLARGE_report_t ** reports)
 {
@@ -170,8 +163,7 @@ void MPIDI_BUFENLARGE_report_print(void)
         const MPIDI_BUFENLARGE_summary_t summary = {
             .size = MPIR_Process.size,.has_channels = has_channels(),.own = own,.reports = reports,
             .totals = &gathered->totals,
-            .ring_bytes_all_large = gathered->totals.channels * 2 * last_number(MPIR_CVAR_BUFENLARGE_PHASES)
-                * last_number(MPIR_CVAR_BUFENLARGE_SLOTS),
+            .ring_bytes_all_large = gathered->totals.channels * own->peer_memory.ring_bytes_largest,
         };
         find_reports(reports);
         MPIDI_BUFENLARGE_summary_table(&summary);
