@@ -12,6 +12,7 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { CONTEXTS_MAX = 257, PATIENCE = 120 };
@@ -135,12 +136,14 @@ int main(int argc, char **argv)
 
     count = argc == 3 ? (unsigned) atoi(argv[1]) + 1 : 0;
     if (count < 3 || count > CONTEXTS_MAX || getenv("RDMA_VM_INTERFACE") == NULL) {
-        fprintf(stderr, "usage: peer_memory PEERS polled|notified, in the guest of tools/rdma-vm; "
+        fprintf(stderr, "usage: peer_memory PEERS polled|notified|tcp, in the guest of tools/rdma-vm; "
                 "PEERS is 2 to %d\n", CONTEXTS_MAX - 1);
         return 2;
     }
-    const knob_t knobs[] = { {"PROVIDER", "verbs", 0}, {"INTERFACE", getenv("RDMA_VM_INTERFACE"), 0},
-        {"ARRIVAL", argv[2], 0}, {NULL, NULL, 0}
+    const int tcp = strcmp(argv[2], "tcp") == 0;
+    const knob_t knobs[] = { {"PROVIDER", tcp ? "tcp" : "verbs", 0},
+        {"INTERFACE", tcp ? "lo" : getenv("RDMA_VM_INTERFACE"), 0}, {"ARRIVAL", tcp ? "polled" : argv[2], 0},
+        {NULL, NULL, 0}
     };
     open_all(knobs);
     bufenlarge_context_stats(contexts[0], &stats);
