@@ -72,7 +72,7 @@
   X(CONNECTIONS, connections, "auto", "auto, or 0 to 1048576; 0 is no bound",                         \
     "The most connections a process has at once, those being made included; of each VCI. When another is wanted, " \
     "the one that was not used for longest is closed, and made again on use. auto: seven eighths of what the free " \
-    "file descriptors allow (tcp: one each, and six more for each 16) or the device's queue pairs, divided by the " \
+    "file descriptors allow (tcp: one each, and six more for each 64) or the device's queue pairs, divided by the " \
     "job's processes on the machine (verbs); no bound where that is enough for all peers.")           \
   X(MEMORY_MAX, memory_max, "auto", "auto, off, or 1048576 to 1125899906842624 bytes",                  \
     "The most memory a process pins at once: rings, control blocks, queues, and user memory of transfers and "       \

@@ -6,6 +6,7 @@
 
 #include "channel/port.h"
 #include "channel/ring_slabs.h"
+#include "fabric/completion_queues.h"
 #include "fabric/fabric_port.h"
 #include "fabric/memory_region.h"
 #include "fabric/provider.h"
@@ -18,8 +19,9 @@ namespace {
 // A process of MPICH and this library after MPI_Init (bench/job-memory, 2 to 256 ranks). Taken for the others, too.
 constexpr std::uint64_t kMpichBytes = 2'596 * 1024;
 
-// On tcp so many connections share a completion queue, which takes so many descriptors; one is there at the beginning.
-constexpr std::uint64_t kGroupEndpoints = 16;
+// What a completion queue of tcp takes, and its descriptors; one is there at the beginning, and takes its memory on use
+// (docs/decisions/0036-tcp-groups.md).
+constexpr std::uint64_t kGroupBytes = 381 * 1024;
 constexpr std::uint64_t kGroupDescriptors = 6;
 
 constexpr std::uint64_t kBlocksPerPage = 4096 / sizeof(ControlBlock);
@@ -84,8 +86,9 @@ MemoryTaken own_use(const MemoryJob& job, const PhaseTable& phases, std::uint8_t
   use.other = kMpichBytes + peers * (heap_bytes + queues.driver);
   use.queue_pairs = verbs ? peers : 0;
   use.registrations += pages;
-  const std::uint64_t groups = peers <= kGroupEndpoints ? 0 : (peers - 1) / kGroupEndpoints;
-  use.descriptors = verbs ? 0 : peers + kGroupDescriptors * groups;
+  if (verbs || peers == 0) return use;
+  use.descriptors = peers + kGroupDescriptors * (group_count(peers) - 1);
+  use.other += kGroupBytes * group_count(peers);
   return use;
 }
 

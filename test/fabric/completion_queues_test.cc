@@ -120,19 +120,20 @@ TEST_CASE("where queues have no bound all endpoints share one", "[completion_que
   CHECK(queues[0].reserved == 0);
 }
 
-TEST_CASE("where a queue has at most 16 endpoints, 4,096 endpoints have 256 queues of as many descriptors and numbers",
+TEST_CASE("the groups of tcp have 16, 32, then 64 endpoints, and each queue a descriptor and a number",
           "[completion_queues][S1]") {
   const Domain domain;
-  CompletionQueues queues(domain.domain.get(), {FI_WAIT_FD, 1, 16, 16, 112});
+  CompletionQueues queues(domain.domain.get(), {FI_WAIT_FD, 1, kGroupEndpoints, kGroupEndpointsMax, 112});
   std::set<int> descriptors;
   for (unsigned n = 0; n < 4096; ++n) {
     const CompletionQueue* queue = queues.reserve();
     REQUIRE(queue != nullptr);
-    REQUIRE(queue->number == n / 16);
+    REQUIRE(queue->number == (n < 16 ? 0 : n < 48 ? 1 : 2 + (n - 48) / 64));
+    REQUIRE(queues.size() == group_count(n + 1));
     descriptors.insert(queue->descriptor);
   }
-  CHECK(queues.size() == 256);
-  CHECK(descriptors.size() == 256);
+  CHECK(queues.size() == 66);
+  CHECK(descriptors.size() == 66);
   CHECK(*descriptors.begin() >= 0);
 }
 

@@ -15,7 +15,6 @@ using Catch::Matchers::Contains;
 ConnectionLimits tcp(std::uint64_t descriptors, std::uint32_t peers) {
   ConnectionLimits limits;
   limits.descriptors = descriptors;
-  limits.group_endpoints = 16;
   limits.group_descriptors = 6;
   limits.peers = peers;
   return limits;
@@ -23,17 +22,17 @@ ConnectionLimits tcp(std::uint64_t descriptors, std::uint32_t peers) {
 
 TEST_CASE("descriptors bound the connections, those of the queues counted", "[bound][S3]") {
   CHECK(choose_bound(tcp(16, 1000)).connections == 12);     // 16 - 2 - 2
-  CHECK(choose_bound(tcp(1000, 1000)).connections == 639);  // 873: 16, and 16 of each 22 of the others
-  CHECK(choose_bound(tcp(1000, 640)).connections == 639);
-  CHECK(choose_bound(tcp(1000, 639)).connections == 0);  // enough for all
+  CHECK(choose_bound(tcp(1000, 1000)).connections == 795);  // 873, less 6 for each of 13 further queues
+  CHECK(choose_bound(tcp(1000, 796)).connections == 795);
+  CHECK(choose_bound(tcp(1000, 795)).connections == 0);  // enough for all
   CHECK(choose_bound(tcp(3, 1000)).connections == 2);
   CHECK(choose_bound(tcp(0, 1000)).connections == 2);
-  CHECK_THAT(choose_bound(tcp(1000, 1000)).why, Contains("1000 free file descriptors allow 639"));
+  CHECK_THAT(choose_bound(tcp(1000, 1000)).why, Contains("1000 free file descriptors allow 795"));
   ConnectionLimits two = tcp(1000, 1000);
   two.contexts = 2;
-  CHECK(choose_bound(two).connections == 320);
+  CHECK(choose_bound(two).connections == 393);
   ConnectionLimits one_queue = tcp(1000, 1000);
-  one_queue.group_endpoints = one_queue.group_descriptors = 0;
+  one_queue.group_descriptors = 0;
   CHECK(choose_bound(one_queue).connections == 873);
 }
 

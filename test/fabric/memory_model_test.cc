@@ -13,7 +13,7 @@ namespace bufenlarge::test {
 namespace {
 
 constexpr std::uint64_t kHeapBytes = 1000;
-const PhaseTable kDefaults = phases({{512, 16}, {8256, 16}});
+const PhaseTable kTwoPhases = phases({{512, 16}, {8256, 16}});
 
 MemoryJob job(std::uint64_t ranks, std::uint64_t per_node, Driver driver) {
   MemoryJob made;
@@ -25,7 +25,7 @@ MemoryJob job(std::uint64_t ranks, std::uint64_t per_node, Driver driver) {
 }
 
 MemoryRow row(const MemoryJob& of, const std::string& transport, const std::string& when) {
-  const auto rows = model_memory(of, kDefaults, kHeapBytes);
+  const auto rows = model_memory(of, kTwoPhases, kHeapBytes);
   const auto found =
       std::ranges::find_if(rows, [&](const MemoryRow& one) { return one.transport == transport && one.when == when; });
   REQUIRE(found != rows.end());
@@ -50,9 +50,11 @@ TEST_CASE("on tcp a connection takes two small rings and a descriptor, and no qu
   CHECK(use.queue_pairs == 0);
   CHECK(use.descriptors == 16);
   CHECK(use.registrations == slabs(16).slabs + 1);
-  CHECK(use.other - own(job(17, 1, Driver::kTcp), "started").process.other == 16 * (kHeapBytes + 22'400));
+  CHECK(use.other - own(job(17, 1, Driver::kTcp), "started").process.other ==
+        16 * (kHeapBytes + 22'400) + 381 * 1024);
   const MemoryTaken one_more = own(job(18, 1, Driver::kTcp), "all peers touched").process;
   CHECK(one_more.descriptors == 17 + 6);  // of another completion queue
+  CHECK(one_more.other - use.other == kHeapBytes + 22'400 + 381 * 1024);
   CHECK(one_more.pinned == slabs(17).bytes + 2 * 4096);
 }
 
@@ -60,7 +62,7 @@ TEST_CASE("on RoCE queues are pinned too, as the library counts them", "[memory_
   MemoryJob of = job(2, 1, Driver::kRxe);
   of.notified = true;
   const MemoryTaken use = own(of, "all peers touched").process;
-  CHECK(use.pinned == 16'384 + 4096 + 8'192 + 4'096 + (15 + 24) * 64);
+  CHECK(use.pinned == 16'384 + 4096 + 4'096 + 4'096 + (7 + 24) * 64);
   CHECK(use.queue_pairs == 1);
   CHECK(use.descriptors == 0);
 }

@@ -7,10 +7,12 @@
 // queue has that many left, another is opened. Queues double in size, so thousands of endpoints share a few,
 // and a round of progress reads a few.
 //
-// tcp keeps in a list of its own what does not fit into a queue, so one queue holds any number of endpoints; where
-// ready_queues.h chooses which to read, each has a few, and counts these.
+// tcp keeps in a list of its own what does not fit into a queue, so one queue holds any number of endpoints. Where
+// ready_queues.h chooses which to read, a queue has a group of endpoints, and counts these: a read walks all of them,
+// and a queue takes descriptors and, in libfabric 1.17, 381 KB (docs/decisions/0036-tcp-groups.md).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +21,21 @@
 #include "fabric/fid.h"
 
 namespace bufenlarge {
+
+// The endpoints of the first group and of the largest; each group has twice as many as the one before.
+inline constexpr std::uint64_t kGroupEndpoints = 16;
+inline constexpr std::uint64_t kGroupEndpointsMax = 64;
+
+// Returns how many groups so many endpoints take; there is always one.
+constexpr std::uint64_t group_count(std::uint64_t endpoints) {
+  std::uint64_t groups = 1, size = kGroupEndpoints;
+  for (std::uint64_t room = size; room < endpoints; ++groups) {
+    if (size == kGroupEndpointsMax) return groups + (endpoints - room + size - 1) / size;
+    size = std::min(2 * size, kGroupEndpointsMax);
+    room += size;
+  }
+  return groups;
+}
 
 struct CompletionQueue {
   // Called when an endpoint of this queue was closed. (libfabric moves the completions it has left to a list of

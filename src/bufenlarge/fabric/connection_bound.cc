@@ -2,6 +2,9 @@
 #include "fabric/connection_bound.h"
 
 #include <algorithm>
+#include <ranges>
+
+#include "fabric/completion_queues.h"
 
 namespace bufenlarge {
 
@@ -18,9 +21,10 @@ std::uint64_t without_an_eighth(std::uint64_t all) { return all - all / 8; }
 std::uint64_t by_descriptors(const ConnectionLimits& limits) {
   const std::uint64_t usable = without_an_eighth(limits.descriptors) / limits.contexts;
   const std::uint64_t free = usable - std::min(kKept, usable);
-  const std::uint64_t group = limits.group_endpoints;
-  if (group == 0 || free <= group) return free;
-  return group + (free - group) * group / (group + limits.group_descriptors);
+  const auto fit = [&](std::uint64_t connections) {
+    return connections + (group_count(connections) - 1) * limits.group_descriptors <= free;
+  };
+  return *std::ranges::partition_point(std::views::iota(std::uint64_t{0}, free + 1), fit) - 1;
 }
 
 std::uint64_t by_queue_pairs(const ConnectionLimits& limits) {

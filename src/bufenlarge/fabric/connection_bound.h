@@ -12,8 +12,7 @@ struct ConnectionLimits {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   std::uint64_t descriptors = kNone;  // that the process can still open, where each connection takes one
-  std::uint32_t group_endpoints = 0;  // so many connections share a completion queue, which takes
-  std::uint32_t group_descriptors = 0;  // so many descriptors more; the first queue is there already
+  std::uint32_t group_descriptors = 0;  // that each group of connections takes besides; the first one's are taken
   std::uint64_t queue_pairs = kNone;  // of the device
   std::uint32_t processes = 1;        // of the job on this machine, which share the device
   std::uint32_t contexts = 1;         // of each process, which share its descriptors

@@ -17,8 +17,7 @@ namespace {
 constexpr std::size_t kFirstEndpointsMax = 64;
 // rdma_rxe allows 32,767 entries; larger queues would gain nothing.
 constexpr std::size_t kQueueEntriesMax = 16384;
-// tcp: endpoints of one queue, and entries of that queue's first list.
-constexpr std::size_t kGroupEndpoints = 16;
+// tcp: entries of a queue's first list.
 constexpr std::size_t kGroupEntries = 112;
 // From this version on a read of any queue of a domain makes progress for all its endpoints (xnet_cq_progress).
 constexpr std::uint32_t kPortWideProgress = FI_VERSION(1, 18);
@@ -64,7 +63,7 @@ QueuePlan FabricPort::plan_queues(fi_wait_obj verbs_wait) const {
             kQueueEntriesMax, receives_ == 0 ? kReadsPerPortMax : std::size_t{0}};
   // With FI_WAIT_FD the provider reads an idle queue by one epoll.
   if (FI_VERSION_GE(fi_version(), kPortWideProgress)) return {FI_WAIT_FD};
-  return {FI_WAIT_FD, 1, kGroupEndpoints, kGroupEndpoints, kGroupEntries};
+  return {FI_WAIT_FD, 1, kGroupEndpoints, kGroupEndpointsMax, kGroupEntries};
 }
 
 // Returns nullptr if no queue could be opened or watched. A queue that is the only one is not watched: it would cost
@@ -236,7 +235,6 @@ ConnectionLimits FabricPort::connection_limits() const {
   }
   limits.descriptors = free_descriptors();
   if (completions_->per_endpoint() == 0) return limits;  // one queue for all
-  limits.group_endpoints = kGroupEndpoints;
   limits.group_descriptors = kGroupDescriptors - 1;
   return limits;
 }

@@ -22,7 +22,7 @@ struct ProviderRequest {
 
 // Entries of a verbs send queue. A write that finds none free returns kAgain; the channel posts such writes
 // together later (docs/decisions/0009-queue-sizes.md).
-inline constexpr std::size_t kSendQueueEntries = 15;
+inline constexpr std::size_t kSendQueueEntries = 7;
 
 // Returns one offer of libfabric with a source address (port 0). kAuto takes verbs if there is an RDMA device
 // with an IPv4 address, otherwise tcp. Throws a FabricError that names what was requested and what there is.

@@ -17,11 +17,10 @@ constexpr std::uint64_t kPage = 4096;
 std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 // What Linux 6.1 and libfabric 1.17 take per connection beside the queues, for any size of the queues
-// (bench/peer-memory, docs/decisions/0009-queue-sizes.md). rxe: 128 responder resources (8 KiB), the
-// page maps of two registrations (8 KiB), queue pair, socket, identifiers. siw: two queues for remote reads
-// (32 KiB), queue pair, socket, identifiers.
-constexpr std::uint64_t kRxeDriverBytes = 26'500;
-constexpr std::uint64_t kSiwDriverBytes = 52'000;
+// (bench/peer-memory, docs/decisions/0009-queue-sizes.md). rxe: 128 responder resources (8 KiB), queue pair, socket,
+// identifiers. siw: two queues for remote reads (32 KiB), queue pair, socket, identifiers.
+constexpr std::uint64_t kRxeDriverBytes = 19'900;
+constexpr std::uint64_t kSiwDriverBytes = 49'900;
 
 // Returns the memory of one queue of rdma_rxe, which keeps each in pages of its own: a header of 384 bytes, then
 // as many entries as requested and one more, rounded up to a power of two, each of a power of two of bytes
