@@ -8,8 +8,9 @@
 //
 // Every slot in the other direction carries a grant. When there are none, the receiver writes a grant word
 // to the peer's control block as soon as half of the ring is unreported: the sender can fill the other half
-// while the grant travels. On tcp each grant word costs both sides as much as a message. In a ring of fewer
-// than four slots one unreported slot is enough.
+// while the grant travels. On tcp each grant word costs both sides as much as a message. So a ring of four to seven
+// slots waits until one is left: a rendezvous in each direction takes two slots before one goes back. In a ring of
+// fewer than four slots one unreported slot is enough.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,7 @@ class RingConsumer {
 
   // Returns true if the peer has to get a grant word when no slot goes to it.
   [[nodiscard]] bool owes_grant() const {
-    const std::uint32_t enough = slots_ > 3 ? slots_ / 2 : 1;
+    const std::uint32_t enough = slots_ > 7 ? slots_ / 2 : slots_ > 3 ? slots_ - 1 : 1;
     return consumed_ - reported_ >= enough;
   }
   // Called when a grant for all consumed slots goes to the peer.

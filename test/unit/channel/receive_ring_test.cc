@@ -267,7 +267,7 @@ TEST_CASE("a ring that starts anew is empty, owes nothing and has no old bytes",
   RingsFixture fixture(settings(phases({{128, 4}})));
   SlotTrailer trailer;
   fixture.answer(WriteResult::kAgain);
-  for (unsigned n = 0; n < 2; ++n) {
+  for (unsigned n = 0; n < 3; ++n) {
     fixture.peer.send(pattern(8));
     fixture.take_slot(trailer);
   }
