@@ -190,7 +190,7 @@ locked_cases() {
     # Every size, because only data that is smaller than a rendezvous and larger than a slot enlarges a ring.
     echo "locked/256-read/2|locked|2|p2p_sizes|256 some read $(device_arguments p2p_sizes)|180"
     echo "locked/256-notified/4|locked|4|p2p_random|256 some notified $(device_arguments p2p_random)|180"
-    echo "unlockable/16/2|unlockable|2|demo|16|60"
+    echo "unlockable/4/2|unlockable|2|demo|4|60"
 }
 
 # With 2 ranks the programs run across two guests (hosts_cases). Four ranks on the guest's two processors sleep on RoCE.
