@@ -92,6 +92,17 @@ static void map_over(struct block *block)
     map(block->at + first * PAGE, (1 + own(pages - first)) * PAGE);
 }
 
+/* Other pages come to where some were, unless another thread has its own there by now. */
+static void use_again(unsigned char *at, size_t bytes)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    unsigned char *memory = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    memset(memory, 0x11, bytes);
+    munmap(memory, bytes);
+}
+
 /* Other pages come to where they were. What was mapped over is more than one mapping to the kernel, which does not move
  * it: it is replaced. */
 static void move(struct block *block)
@@ -111,11 +122,8 @@ static void move(struct block *block)
     }
     if (block->at == MAP_FAILED)
         FAIL("mremap of %zu to %zu bytes failed: %s", block->bytes, bytes, strerror(errno));
-    if (block->at != old && own(2)) {
-        map(old, block->bytes);
-        memset(old, 0x11, block->bytes);
-        munmap(old, block->bytes);
-    }
+    if (block->at != old && own(2))
+        use_again(old, block->bytes);
     block->bytes = bytes;
 }
 
