@@ -8,11 +8,11 @@
  * process costs the machine. Pages of libraries that processes share, and the kernel's socket
  * buffers, are not in it.
  */
-#include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "all_peers.h"
 
 enum { MOMENT_BEFORE, MOMENT_INIT, MOMENT_TOUCH, MOMENTS };
 
@@ -36,45 +36,6 @@ static long private_kib(void)
         exit(1);
     }
     return dirty + huge;
-}
-
-/* Yields while it waits: there may be many more ranks than cores, and a rank that spins through
- * its time slice would make the exchange last minutes. */
-static void wait_yielding(MPI_Request * requests, int count)
-{
-    int done = 0;
-    while (!done) {
-        MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
-        if (!done)
-            sched_yield();
-    }
-}
-
-/* Step k pairs each rank with the one k below it in the order of a ring turned backwards: in every
- * step each rank has exactly one partner (maybe itself), and after `ranks` steps it had all. */
-static void touch_every_peer(int rank, int ranks)
-{
-    for (int step = 0; step < ranks; step++) {
-        int peer = (step - rank + ranks) % ranks;
-        long sent = rank, received = -1;
-        MPI_Request requests[2];
-
-        if (peer == rank)
-            continue;
-        MPI_Irecv(&received, 1, MPI_LONG, peer, 0, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(&sent, 1, MPI_LONG, peer, 0, MPI_COMM_WORLD, &requests[1]);
-        wait_yielding(requests, 2);
-        if (received != peer) {
-            fprintf(stderr, "rank %d: peer %d sent %ld\n", rank, peer, received);
-            exit(1);
-        }
-    }
-}
-
-static int compare_longs(const void *left, const void *right)
-{
-    long a = *(const long *) left, b = *(const long *) right;
-    return (a > b) - (a < b);
 }
 
 /* Point to point and yielding, for the same reason as above. All is measured by now. */

@@ -8,12 +8,12 @@
  *   machine   what is not available of the whole machine's memory, per rank, beyond what was before MPI_Init: queues,
  *             sockets and what else the kernel keeps is in it, and what other programs do meanwhile
  */
-#include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "all_peers.h"
 
 enum { BEFORE, INIT, TOUCHED, BYTES_600, BYTES_16K, IDLE, MOMENTS };
 enum { PRIVATE, PINNED, MACHINE, KINDS };
@@ -56,16 +56,6 @@ static void measure(int moment)
                            sum_of("/proc/meminfo", (const char *const[]) { "MemAvailable", NULL });
 }
 
-/* Yields while it waits: there may be many more ranks than processors. */
-static void await(MPI_Request *request)
-{
-    for (int done = 0; !done;) {
-        MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (!done)
-            sched_yield();
-    }
-}
-
 static void progress_for(double seconds)
 {
     const double end = MPI_Wtime() + seconds;
@@ -76,16 +66,16 @@ static void progress_for(double seconds)
     }
 }
 
-/* All ranks are at rest when all have come; then they are measured one after the other's quiet. */
+/* All ranks are at rest when all have come; then each measures itself. */
 static void at_rest(int moment)
 {
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    await(&request);
+    wait_yielding(&request, 1);
     progress_for(0.3);
     measure(moment);
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    await(&request);
+    wait_yielding(&request, 1);
 }
 
 static void exchange(int rounds, int bytes)
@@ -97,37 +87,13 @@ static void exchange(int rounds, int bytes)
         MPI_Request request;
         memset(out, round + rank, (size_t) ranks * (size_t) bytes);
         MPI_Ialltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD, &request);
-        await(&request);
+        wait_yielding(&request, 1);
         for (int peer = 0; peer < ranks; peer++)
             if (in[(size_t) peer * (size_t) bytes] != (char) (round + peer))
                 MPI_Abort(MPI_COMM_WORLD, 1);
     }
     free(in);
     free(out);
-}
-
-/* In each step each rank has one partner, maybe itself. */
-static void touch_all(void)
-{
-    for (int step = 0; step < ranks; step++) {
-        const int peer = (step - rank + ranks) % ranks;
-        long sent = rank, received = -1;
-        MPI_Request requests[2];
-        if (peer == rank)
-            continue;
-        MPI_Irecv(&received, 1, MPI_LONG, peer, 0, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(&sent, 1, MPI_LONG, peer, 0, MPI_COMM_WORLD, &requests[1]);
-        await(&requests[0]);
-        await(&requests[1]);
-        if (received != peer)
-            MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
-
-static int compare_longs(const void *left, const void *right)
-{
-    const long a = *(const long *) left, b = *(const long *) right;
-    return (a > b) - (a < b);
 }
 
 static void print(long (*all)[MOMENTS][KINDS], long *column)
@@ -152,7 +118,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     measure(INIT);
-    touch_all();
+    touch_every_peer(rank, ranks);
     at_rest(TOUCHED);
     exchange(ROUNDS, 600);
     at_rest(BYTES_600);
