@@ -272,6 +272,11 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t 
  * progress. */
 BUFENLARGE_API void bufenlarge_channel_flush(bufenlarge_channel_t *channel);
 
+/* Ends the channel, because the peer has sent what is not allowed, or has ended. Calls failed, unless the channel has
+ * failed already or is a loopback. The peer learns it by the end of the connection. `status` is not BUFENLARGE_OK. */
+BUFENLARGE_API void bufenlarge_channel_fail(bufenlarge_channel_t *channel, bufenlarge_status_t status,
+                                            const char *message);
+
 /* Returns the size in bytes of the largest element that goes now without growing the channel. */
 BUFENLARGE_API size_t bufenlarge_channel_element_max(const bufenlarge_channel_t *channel);
 

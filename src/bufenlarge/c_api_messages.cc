@@ -85,4 +85,9 @@ void bufenlarge_channel_flush(bufenlarge_channel_t* handle) {
   }
 }
 
+void bufenlarge_channel_fail(bufenlarge_channel_t* handle, bufenlarge_status_t status, const char* message) {
+  SendTarget& target = target_of(handle);
+  if (!target.is_loopback) channel_of(target).fail(bufenlarge::status_of(status), message);
+}
+
 }  // extern "C"

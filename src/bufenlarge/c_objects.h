@@ -46,6 +46,22 @@ static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
   return BUFENLARGE_ERR_ARGUMENT;
 }
 
+// The status that the C interface names so.
+[[nodiscard]] inline Status status_of(bufenlarge_status_t status) {
+  switch (status) {
+    case BUFENLARGE_ERR_MEMORY:
+      return Status::kMemoryError;
+    case BUFENLARGE_ERR_PEER:
+      return Status::kPeerFailed;
+    case BUFENLARGE_ERR_PROTOCOL:
+      return Status::kProtocolError;
+    case BUFENLARGE_ERR_TIMEOUT:
+      return Status::kTimedOut;
+    default:
+      return Status::kFabricError;
+  }
+}
+
 // A bufenlarge_channel_t* is a SendTarget*: a channel, or the loopback.
 using FabricChannel = Channel<FabricPort>;
 [[nodiscard]] inline SendTarget& target_of(bufenlarge_channel_t* handle) {

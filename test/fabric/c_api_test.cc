@@ -196,6 +196,24 @@ TEST_CASE("corked messages arrive with a flush, and also without one", "[c_api][
   bufenlarge_channel_flush(job[0].channel(0));  // loopback: nothing to flush
 }
 
+TEST_CASE("a channel that the caller gives up fails on both sides, and only once", "[c_api][fail]") {
+  Job job(3);
+  for (std::uint32_t peer : {1u, 2u}) job.send(0, peer, Vector({8}));
+  bufenlarge_channel_fail(job[0].channel(1), BUFENLARGE_ERR_PROTOCOL, "it sent nonsense");
+  bufenlarge_channel_fail(job[0].channel(1), BUFENLARGE_ERR_PEER, "again");
+  bufenlarge_channel_fail(job[0].channel(0), BUFENLARGE_ERR_PEER, "the loopback");
+  REQUIRE(job[0].failures.size() == 1);
+  CHECK(job[0].failures[0].status == BUFENLARGE_ERR_PROTOCOL);
+  CHECK(std::string(bufenlarge_channel_error(job[0].channel(1))) == "it sent nonsense");
+  REQUIRE(job.until([&] { return job[1].failures.size() == 1; }));
+  CHECK(job[1].failures[0].peer == 0);
+  CHECK(job[1].failures[0].status == BUFENLARGE_ERR_PEER);
+  CHECK(job[0].send(1, Vector({8}).all()) == 0);
+  CHECK(job[0].last_status == BUFENLARGE_ERR_PROTOCOL);
+  job.send(0, 2, Vector({8}));
+  CHECK(job[0].send(0, Vector({8}).all()) == 8);
+}
+
 TEST_CASE("a channel that does not exist has no statistics, and the struct stays as it was", "[c_api]") {
   Job job(2);
   bufenlarge_channel_stats_t stats;
