@@ -8,8 +8,11 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_kinds.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_coll.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_consensus.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_end.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_table.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
@@ -19,6 +22,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_impl.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_totals.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_tree.h \
@@ -33,15 +37,19 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_am_send.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_backlog.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_collect.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_consensus.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_disconnect.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure_end.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_meeting.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pmi.c \
@@ -59,6 +67,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn_queue.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_summary_json.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_ulfm.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_unexpected.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_window.c
 

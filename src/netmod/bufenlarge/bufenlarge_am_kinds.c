@@ -6,13 +6,19 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_am_kinds.h"
+#include "bufenlarge_end.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_rma_impl.h"
+#include "bufenlarge_spawn.h"
 
 /* More than the reports of 1,024 processes, each with a channel to each. */
 #define REPORT_BYTES_MAX ((uint64_t) 1 << 30)
 
 /* More than MPICH puts into a message between processes that connect. */
 #define SPAWN_BYTES_MAX ((uint64_t) 4096)
+
+/* A bit for each of 16 million members. */
+#define CONSENSUS_BYTES_MAX ((uint64_t) 2 << 20)
 
 /* -- headers -- */
 
@@ -59,6 +65,11 @@ static const char *check_report(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * w
 static const char *check_eager_limit(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
 {
     return wire->detail > 1 || wire->data_bytes > 0 ? MPIDI_BUFENLARGE_UNKNOWN_KIND : NULL;
+}
+
+static const char *check_revoke(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
+{
+    return wire->data_bytes > 0 ? MPIDI_BUFENLARGE_UNKNOWN_KIND : NULL;
 }
 
 static const char *check_disconnect(uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
@@ -114,6 +125,19 @@ static const char *take_eager_limit(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer,
     return NULL;
 }
 
+static const char *take_revoke(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                               const void *am_hdr, const void *data)
+{
+    MPIDI_BUFENLARGE_revoke_arrived(wire->detail);
+    return NULL;
+}
+
+static const char *take_consensus(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                                  const void *am_hdr, const void *data)
+{
+    return MPIDI_BUFENLARGE_consensus_arrived(wire->detail, data, (size_t) wire->data_bytes);
+}
+
 const MPIDI_BUFENLARGE_am_kind_t MPIDI_BUFENLARGE_am_kinds[MPIDI_BUFENLARGE_KIND_COUNT] = {
     [MPIDI_BUFENLARGE_KIND_AM] = {UINT64_MAX, check_am, take_am, true},
     [MPIDI_BUFENLARGE_KIND_REPORT] = {REPORT_BYTES_MAX, check_report, take_report, false},
@@ -125,4 +149,6 @@ const MPIDI_BUFENLARGE_am_kind_t MPIDI_BUFENLARGE_am_kinds[MPIDI_BUFENLARGE_KIND
     [MPIDI_BUFENLARGE_KIND_SPAWN] = {SPAWN_BYTES_MAX, NULL, take_spawn, false},
     [MPIDI_BUFENLARGE_KIND_DISCONNECT] = {SPAWN_BYTES_MAX, check_disconnect, take_disconnect, false},
     [MPIDI_BUFENLARGE_KIND_EAGER_LIMIT] = {0, check_eager_limit, take_eager_limit, false},
+    [MPIDI_BUFENLARGE_KIND_REVOKE] = {0, check_revoke, take_revoke, false},
+    [MPIDI_BUFENLARGE_KIND_CONSENSUS] = {CONSENSUS_BYTES_MAX, NULL, take_consensus, false},
 };

@@ -64,6 +64,8 @@ static const char *begin_data(vci_t * vci, receive_t * receive)
                                                                    MPIDIG_AM_ATTR__IS_ASYNC,
                                                                    &rreq));
     receive->mode = DATA;
+    if (rreq != NULL)
+        MPIDI_BUFENLARGE_hold(rreq);
     return MPIDI_BUFENLARGE_data_begin(&receive->data, rreq, receive->header.wire.data_bytes);
 }
 
@@ -142,8 +144,10 @@ static void complete_data(vci_t * vci, receive_t * receive)
 {
     MPIR_Request *rreq = receive->data.rreq;
     MPIDI_BUFENLARGE_data_end(&receive->data);
-    if (rreq)
-        MPIDI_BUFENLARGE_keep_error(vci, MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq));
+    if (rreq == NULL)
+        return;
+    MPIDI_BUFENLARGE_let_go(rreq);
+    MPIDI_BUFENLARGE_keep_error(vci, MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq));
 }
 
 /* The last fragment has been taken. */
@@ -265,6 +269,8 @@ void MPIDI_BUFENLARGE_receive_fail(vci_t * vci, peer_t * peer)
         receive->data.rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
         complete_data(vci, receive);
     } else if (has_data) {
+        if (receive->data.rreq)
+            MPIDI_BUFENLARGE_let_go(receive->data.rreq);
         MPL_free(receive->data.buffer);
     }
 }

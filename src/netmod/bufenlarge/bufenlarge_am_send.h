@@ -174,6 +174,8 @@ MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(u
 MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
 {
     MPIDIG_REQUEST(req, netmod_am.bufenlarge.sender) = 0;
+    MPIDIG_REQUEST(req, netmod_am.bufenlarge.held) = 0;
+    MPIDIG_REQUEST(req, netmod_am.bufenlarge.outgoing) = NULL;
 }
 
 /* MPICH calls it when a request is complete, with the lock of its VCI. */

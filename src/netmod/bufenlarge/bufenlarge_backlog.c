@@ -19,6 +19,8 @@ MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENL
         return NULL;
     memset(deferred, 0, sizeof(*deferred));
     deferred->sreq = send->sreq;
+    if (send->sreq)
+        MPIDI_BUFENLARGE_hold(send->sreq);
     deferred->handler_id = send->handler_id;
     deferred->data_bytes = send->data_bytes;
     deferred->chunk = send->data;
@@ -39,6 +41,8 @@ MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_copy(const MPIDI_BUFENLAR
         return deferred;
     deferred->owned = MPL_malloc(send->data_bytes, MPL_MEM_BUFFER);
     if (deferred->owned == NULL) {
+        if (deferred->sreq)
+            MPIDI_BUFENLARGE_let_go(deferred->sreq);
         MPL_free(deferred);
         return NULL;
     }
@@ -66,6 +70,7 @@ static int deferred_finish(MPIDI_BUFENLARGE_deferred_t * deferred, int error)
     MPL_free(deferred);
     if (sreq == NULL)
         return MPI_SUCCESS;
+    MPIDI_BUFENLARGE_let_go(sreq);
     if (error)
         sreq->status.MPI_ERROR = error;
     return MPIDIG_global.origin_cbs[handler_id] (sreq);

@@ -7,6 +7,7 @@
 #include "mpidimpl.h"
 #include "bufenlarge_summary.h"
 #include "bufenlarge_cvars.h"
+#include "bufenlarge_end.h"
 #include "bufenlarge_tree.h"
 
 /* What this process sends, or rank 0 prints, from report_take() on; NULL before and behind. The reports follow. */

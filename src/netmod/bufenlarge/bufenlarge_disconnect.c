@@ -7,7 +7,7 @@
  * progress; what was sent to it lies in its ring all the same.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_end.h"
 
 #define REPLIES_WAIT_SECONDS 2.0
 

@@ -66,7 +66,8 @@ static bool complete_posted(int vci, const MPIDI_BUFENLARGE_eager_t * eager, con
 #endif
     rreq->status.MPI_SOURCE = eager->src_rank;
     rreq->status.MPI_TAG = eager->tag;
-    rreq->status.MPI_ERROR = eager->error_bits;
+    rreq->status.MPI_ERROR = eager->error_bits == MPIR_ERR_NONE ? MPI_SUCCESS
+        : MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, eager->error_bits, "**fail", 0);
     if (eager->data_bytes > 0)
         memcpy(MPIDIG_REQUEST(rreq, buffer), data, eager->data_bytes);
     MPIR_STATUS_SET_COUNT(rreq->status, eager->data_bytes);

@@ -66,10 +66,11 @@ const char *MPIDI_BUFENLARGE_start_error(void)
     return start_error;
 }
 
-/* Keeps the first error of a VCI until progress can return it. */
+/* Keeps the first error of a VCI until progress can return it, which ends whatever call makes progress then. That a
+ * process has failed is told to those that wait for it only (bufenlarge_failure_end.c). */
 void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno)
 {
-    if (vci->mpi_errno == MPI_SUCCESS)
+    if (vci->mpi_errno == MPI_SUCCESS && MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_PROC_FAILED)
         vci->mpi_errno = mpi_errno;
 }
 

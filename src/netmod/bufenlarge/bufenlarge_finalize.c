@@ -34,7 +34,10 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "bufenlarge_end.h"
 #include "bufenlarge_exchange.h"
+#include "bufenlarge_failure.h"
+#include "bufenlarge_spawn.h"
 #include <pthread.h>
 #include <signal.h>
 
@@ -42,9 +45,13 @@
 #define REPORTS_WAIT_SECONDS 10.0
 #define REPORTS_WAIT_STEP_SECONDS 2.0
 
+/* A process that is lost while this one is in the barrier may have left it, and closed: only when the barrier does not
+ * end in this time it was not that. */
+#define LEFT_WAIT_SECONDS 2.0
+
 /* How long the barrier may last after a process of the own job was lost: all others leave it in that time once it has
- * ended. */
-#define LOST_WAIT_SECONDS 10.0
+ * ended. The survivors meet earlier, unless one of them does not know of the loss. */
+#define LOST_WAIT_SECONDS 5.0
 
 typedef struct {
     pthread_t thread;
@@ -104,7 +111,7 @@ static bool any_own_lost(void)
         if (MPIDI_BUFENLARGE_vci(i)->own_lost)
             return true;
     }
-    return false;
+    return MPIDI_global.sigusr1_count > 0;
 }
 
 /* Makes progress until all backlogs are empty: their messages are sent, or the peer is lost and they are
@@ -122,15 +129,19 @@ static int drain(void)
 
 /* Other processes may have left the barrier, and closed, before this one learns that it has ended: their loss is no
  * error then. But a process that ended without MPI_Finalize never enters the barrier. Where the process manager lets
- * the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they may not wait for ever. */
-static bool waits_in_vain(MPL_time_t * since, bool * is_set)
+ * the others live (mpiexec -disable-auto-cleanup, MPI_Abort of a part of the job) they may not wait for ever: they meet
+ * without it. */
+static bool waits_in_vain(MPL_time_t * since, bool * is_set, bool lost_before)
 {
     if (!any_own_lost())
         return false;
     if (!*is_set)
         MPL_wtime(since);
     *is_set = true;
-    return MPIDI_BUFENLARGE_seconds_since(since) >= LOST_WAIT_SECONDS;
+    const double seconds = MPIDI_BUFENLARGE_seconds_since(since);
+    if (!lost_before && MPIDI_global.sigusr1_count == 0 && seconds < LEFT_WAIT_SECONDS)
+        return false;
+    return MPIDI_BUFENLARGE_survivors_met() || seconds >= LOST_WAIT_SECONDS;
 }
 
 static int barrier_with_progress(void)
@@ -141,15 +152,21 @@ static int barrier_with_progress(void)
     if (MPIR_Process.size == 1)
         return MPI_SUCCESS;
     /* Without a thread the hang described above is possible. */
+    /* Nobody asks it while the thread waits for it. */
+    while (MPIDI_BUFENLARGE_failure_is_to_be_asked())
+        make_progress();
+    const bool lost_before = any_own_lost();
+    MPIDI_BUFENLARGE_global.waits_for_manager = true;
     if (!barrier_start(&barrier))
         return MPIR_pmi_barrier();
     while (!MPL_atomic_acquire_load_int(&barrier.done) && !in_vain) {
         make_progress();
-        in_vain = waits_in_vain(&since, &is_set);
+        in_vain = waits_in_vain(&since, &is_set, lost_before);
     }
     if (in_vain)
         pthread_cancel(barrier.thread); /* it reads from a pipe that stays empty */
     pthread_join(barrier.thread, NULL);
+    MPIDI_BUFENLARGE_global.waits_for_manager = false;
     return in_vain ? MPI_SUCCESS : barrier.mpi_errno;
 }
 
@@ -213,6 +230,8 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
             MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));
         }
         MPIDI_BUFENLARGE_spawn_finalize();
+        MPIDI_BUFENLARGE_consensus_free();
+        MPIDI_BUFENLARGE_failures_free();
         const int error = MPIDI_BUFENLARGE_addresses_free();
         mpi_errno = mpi_errno != MPI_SUCCESS ? mpi_errno : error;
     }

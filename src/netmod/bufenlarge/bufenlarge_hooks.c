@@ -6,12 +6,16 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_memory.h"
 
-/* -- communicators: the netmod keeps nothing per communicator; MPICH's address tables have the processes -- */
+/* -- communicators: MPICH's address tables have the processes; the netmod keeps which failures are acknowledged -- */
 
 int MPIDI_BUFENLARGE_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
+    MPIDI_COMM(comm, netmod.bufenlarge).consensus = NULL;
+    MPIDI_COMM(comm, netmod.bufenlarge).acknowledged = 0;
+    MPIDI_COMM(comm, netmod.bufenlarge).repaired = MPIDI_BUFENLARGE_repaired;
     return MPI_SUCCESS;
 }
 
@@ -22,6 +26,7 @@ int MPIDI_BUFENLARGE_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 
 int MPIDI_BUFENLARGE_mpi_comm_free_hook(MPIR_Comm * comm)
 {
+    MPIDI_BUFENLARGE_consensus_forget(comm);
     return MPI_SUCCESS;
 }
 

@@ -31,9 +31,8 @@
  * datatype again costs little beside the copying. */
 #define MPIDI_BUFENLARGE_PACK_BYTES 65536
 
-/* A message, or the rest of one, that the library could not take yet. `chunk` is the part of the data
- * that lies in memory as it is to be sent: all of it when it is contiguous, else what is in the pack
- * buffer at the moment. */
+/* A message, or the rest of one, that the library could not take yet. `chunk` is the part of the data that lies in
+ * memory as it is to be sent: all of it when it is contiguous, else what the pack buffer has at the moment. */
 typedef struct MPIDI_BUFENLARGE_deferred {
     struct MPIDI_BUFENLARGE_deferred *next, *prev;
     MPIR_Request *sreq;         /* NULL: no call waits for it */
@@ -92,6 +91,10 @@ typedef struct {
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* peers that progress has not given up yet */
     bool own_lost;              /* a process of the own job was lost */
+    bool looked;                /* for what waits in vain, at looked_at */
+    MPL_time_t looked_at;
+    MPL_atomic_int_t watches;   /* a process has failed, or a communicator was revoked */
+    int failures_known;         /* of the process's list (bufenlarge_failure.c) */
     struct MPIDI_BUFENLARGE_rma *batches;       /* peers with a batch that is not empty */
     struct MPIDI_BUFENLARGE_gets *gets; /* small Gets whose reply is to come */
     uint32_t no_eager_peers;    /* that take no eager data */
@@ -124,6 +127,7 @@ typedef struct {
     uint64_t job_key;
     void *addresses;            /* of all processes and VCIs, in the node's shared memory; the contexts refer to it */
     bool has_world;             /* MPI_COMM_WORLD exists */
+    bool waits_for_manager;     /* a thread of its own is in the process manager's barrier */
     MPIDI_BUFENLARGE_knobs_t knobs;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes at once */
     MPI_Aint rendezvous_min;    /* smallest data that is advertised */
@@ -208,6 +212,10 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
                                  MPI_Aint count, MPI_Datatype datatype);
 int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                 MPIR_Request ** request);
+int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request);
+int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci);
+/* Of a probe that has found nothing: MPI_SUCCESS when something may come. */
+int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci);
 bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,
                                    uint32_t detail, const void *data, size_t bytes);
 
@@ -218,6 +226,17 @@ void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
                                    MPIDI_BUFENLARGE_deferred_t * deferred);
 unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
+
+/* Notes that the netmod itself will complete this request, or call its callback; and that it has. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_hold(MPIR_Request * req)
+{
+    MPIDIG_REQUEST(req, netmod_am.bufenlarge.held)++;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_let_go(MPIR_Request * req)
+{
+    MPIDIG_REQUEST(req, netmod_am.bufenlarge.held)--;
+}
 
 /* bufenlarge_am_data.c: where the data of one active message goes, as it comes */
 typedef enum {
@@ -258,6 +277,7 @@ bool MPIDI_BUFENLARGE_may_advertise(const void *buf, MPI_Aint count, MPI_Datatyp
 int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                      MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count,
                                      MPI_Datatype datatype);
+void MPIDI_BUFENLARGE_outgoing_end(MPIR_Request * sreq, int error);
 void MPIDI_BUFENLARGE_source_released(void *user, uint32_t peer, void *cookie,
                                       bufenlarge_status_t status);
 
@@ -288,11 +308,6 @@ void MPIDI_BUFENLARGE_failed(void *user, uint32_t peer, bufenlarge_status_t stat
 void MPIDI_BUFENLARGE_fatal(void *user, bufenlarge_status_t status, const char *message);
 int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p);
 
-/* bufenlarge_spawn_queue.c */
-void MPIDI_BUFENLARGE_spawn_arrived(int tag, const void *data, size_t bytes);
-bool MPIDI_BUFENLARGE_spawn_take(int tag, void *buf, size_t bytes);
-void MPIDI_BUFENLARGE_spawn_finalize(void);
-
 MPL_STATIC_INLINE_PREFIX double MPIDI_BUFENLARGE_seconds_since(const MPL_time_t * begin)
 {
     MPL_time_t now;
@@ -301,19 +316,5 @@ MPL_STATIC_INLINE_PREFIX double MPIDI_BUFENLARGE_seconds_since(const MPL_time_t 
     MPL_wtime_diff(begin, &now, &seconds);
     return seconds;
 }
-
-/* bufenlarge_disconnect.c */
-void MPIDI_BUFENLARGE_disconnect_arrived(MPIDI_BUFENLARGE_peer_t * peer, uint32_t what);
-bool MPIDI_BUFENLARGE_disconnect_send(MPIDI_BUFENLARGE_vci_t * vci);
-bool MPIDI_BUFENLARGE_disconnect_done(const MPIDI_BUFENLARGE_vci_t * vci, const MPL_time_t * begin);
-
-/* bufenlarge_collect.c */
-void MPIDI_BUFENLARGE_report_take(void);
-void MPIDI_BUFENLARGE_report_send(void);
-bool MPIDI_BUFENLARGE_report_is_awaited(uint32_t rank);
-void MPIDI_BUFENLARGE_report_arrived(uint32_t child, const void *data, size_t bytes);
-bool MPIDI_BUFENLARGE_report_missing(void);
-unsigned MPIDI_BUFENLARGE_report_height(void);
-void MPIDI_BUFENLARGE_report_print(void);
 
 #endif /* BUFENLARGE_IMPL_H_INCLUDED */

@@ -100,7 +100,7 @@ void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
 {
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(vci, number);
     if (peer == NULL) {
-        MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_error(status, text));
+        MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_error(BUFENLARGE_ERR_MEMORY, text));
         return;
     }
     if (peer->lost_text != NULL)

@@ -6,7 +6,29 @@
 #ifndef BUFENLARGE_PRE_H_INCLUDED
 #define BUFENLARGE_PRE_H_INCLUDED
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* MPICH's functions for processes that fail call the netmod's (mpich-patches, 0010). */
+#define MPIDI_NETMOD_HAS_FT
+
+struct MPIR_Comm;
+struct MPIR_Group;
+struct MPIR_Win;
+
+/* How many processes are known to have failed; stays when MPI has ended. */
+extern int MPIDI_BUFENLARGE_failures;
+bool MPIDI_BUFENLARGE_has_failed(uint32_t number);
+/* Called when the process manager has sent its signal: a process has ended. */
+void MPIDI_BUFENLARGE_failure_signal(void);
+/* Whether receives from any source of this communicator may wait: all its failed processes are acknowledged. */
+bool MPIDI_BUFENLARGE_anysource_enabled(struct MPIR_Comm *comm);
+/* MPIX_Comm_agree and MPIX_Comm_shrink. */
+int MPIDI_BUFENLARGE_comm_agree(struct MPIR_Comm *comm, int *flag);
+int MPIDI_BUFENLARGE_comm_shrink(struct MPIR_Comm *comm, struct MPIR_Comm **shrunk_p);
+/* Called while MPICH waits for the synchronization of a window with a rank, or (-1) with a group, or (NULL) with all:
+ * the error that ends it, when one of these has failed. */
+int MPIDI_BUFENLARGE_window_error(struct MPIR_Win *win, int rank, struct MPIR_Group *group);
 
 /* An entry of an address table: the library's number of the process, which is its place in each
  * VCI's table of peers (bufenlarge_peer.c). */
@@ -15,21 +37,29 @@ typedef struct {
 } MPIDI_BUFENLARGE_addr_t;
 
 struct MPIDI_BUFENLARGE_incoming;
+struct MPIDI_BUFENLARGE_outgoing;
+struct MPIDI_BUFENLARGE_consensus;
 
 /* A deferred send owns its state itself (MPIDI_BUFENLARGE_deferred_t), because one request can belong to
  * a send and a receive at the same time. A request has only what a receive needs to find its data when
  * it matches later, and whose unexpected message it is (bufenlarge_unexpected.c). The objects with one
  * unused member exist because MPICH makes a union of each. */
 typedef struct {
-    struct MPIDI_BUFENLARGE_incoming *incoming;
+    union {
+        struct MPIDI_BUFENLARGE_incoming *incoming;
+        struct MPIDI_BUFENLARGE_outgoing *outgoing;     /* of a send whose data is advertised */
+    };
     uint32_t sender;            /* of an unexpected message with its data: its number + 1; else 0 */
-    uint32_t unexpected_kib;    /* that the message takes here */
+    uint32_t unexpected_kib:24; /* that the message takes here */
+    uint32_t held:8;            /* how often the netmod itself will complete the request or call its callback */
 } MPIDI_BUFENLARGE_am_request_t;
 typedef struct {
     int unused;
 } MPIDI_BUFENLARGE_request_t;
 typedef struct {
-    int unused;
+    struct MPIDI_BUFENLARGE_consensus *consensus;       /* on failed members; NULL before the first */
+    struct MPIR_Comm *repaired; /* of which this one is to have the survivors, while it is made; else NULL */
+    int acknowledged;           /* so many failures, of those that this process knows, were acknowledged */
 } MPIDI_BUFENLARGE_comm_t;
 typedef struct {
     int unused;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_progress.c: what progress does besides the library's round, and the library's callbacks about failures. */
 #include "mpidimpl.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_rma_impl.h"
 #include "utlist.h"
 
@@ -17,20 +18,19 @@ void MPIDI_BUFENLARGE_fatal(void *user, bufenlarge_status_t status, const char *
     MPID_Abort(NULL, MPIDI_BUFENLARGE_error(status, message), 1, message);
 }
 
-/* Gives up a lost peer. Everything known here that waits for the peer ends with an error. Other calls
- * may wait for it too, for an acknowledgement or with MPI_ANY_SOURCE: progress returns an error, once,
- * which ends the call that waits, whichever it is. After a disconnect request no call waits. */
+/* Gives up a lost peer. Everything that the netmod holds for it ends with an error, and what else waits for it after
+ * that (bufenlarge_failure_end.c). The peer learns it by the end of the connection. */
 static void peer_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
 {
+    bufenlarge_channel_fail(peer->channel, peer->lost_status, peer->lost_text);
     MPIDI_BUFENLARGE_backlog_fail(vci, peer);
     MPIDI_BUFENLARGE_rma_fail(vci, peer);
     MPIDI_BUFENLARGE_receive_fail(vci, peer);
-    if (!peer->disconnect_received)
-        MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_peer_error(peer));
+    MPIDI_BUFENLARGE_failure_note(vci, peer);
 }
 
-/* Sends what waits in batches and backlogs, gives up lost peers, and returns the error that was kept. Adds the number
- * of sends to *moved_p. */
+/* Sends what waits in batches and backlogs, gives up lost peers, ends what waits in vain, and returns the error that
+ * was kept. Adds the number of sends to *moved_p. */
 int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
 {
     MPIDI_BUFENLARGE_peer_t *peer, *after;
@@ -45,6 +45,13 @@ int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
         vci->lost = peer->lost_next;
         peer_fail(vci, peer);
     }
+    /* MPICH's own progress looks at it, but not all of its waits call that. */
+    if (MPIDI_global.sigusr1_count > MPIDI_global.my_sigusr1_count) {
+        MPIDI_global.my_sigusr1_count = MPIDI_global.sigusr1_count;
+        MPIDI_BUFENLARGE_failure_signal();
+    }
+    if (MPL_atomic_relaxed_load_int(&vci->watches))
+        MPIDI_BUFENLARGE_failure_progress(vci);
     int mpi_errno = vci->mpi_errno;
     vci->mpi_errno = MPI_SUCCESS;
 

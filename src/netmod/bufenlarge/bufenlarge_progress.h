@@ -43,7 +43,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci_number, int blocking)
     if (unlikely(vci->context == NULL))
         goto fn_exit;
     unsigned moved = bufenlarge_context_progress(vci->context);
-    if (unlikely(vci->busy || vci->batches || vci->lost || vci->mpi_errno))
+    if (unlikely(vci->busy || vci->batches || vci->lost || vci->mpi_errno
+                 || MPL_atomic_relaxed_load_int(&vci->watches)
+                 || MPIDI_global.sigusr1_count > MPIDI_global.my_sigusr1_count))
         mpi_errno = MPIDI_BUFENLARGE_dequeue(vci, &moved);
     if (moved > 0)
         vci->rounds_empty = 0;

@@ -85,10 +85,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
         if (likely(*request != NULL || mpi_errno != MPI_SUCCESS))
             goto fn_exit;
     }
-    mpi_errno = MPIDIG_mpi_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
-                                 vci, request);
+    if (unlikely(MPIDI_BUFENLARGE_failures > 0))
+        mpi_errno = MPIDI_BUFENLARGE_send_error(addr, vci);
+    if (likely(mpi_errno == MPI_SUCCESS))
+        mpi_errno = MPIDIG_mpi_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
+                                     vci, request);
 
   fn_exit:
+    if (unlikely(mpi_errno != MPI_SUCCESS))
+        mpi_errno = MPIDI_BUFENLARGE_send_failed(mpi_errno, comm, vci, request);
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
@@ -112,10 +117,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
         if (likely(*request != NULL || mpi_errno != MPI_SUCCESS))
             goto fn_exit;
     }
-    mpi_errno = MPIDIG_isend_coll(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
-                                  vci, request, errflag);
+    if (unlikely(MPIDI_BUFENLARGE_failures > 0))
+        mpi_errno = MPIDI_BUFENLARGE_send_error(addr, vci);
+    if (likely(mpi_errno == MPI_SUCCESS))
+        mpi_errno = MPIDIG_isend_coll(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
+                                      vci, request, errflag);
 
   fn_exit:
+    if (unlikely(mpi_errno != MPI_SUCCESS))
+        mpi_errno = MPIDI_BUFENLARGE_send_failed(mpi_errno, comm, vci, request);
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
@@ -126,8 +136,14 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
     const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
-    return MPIDIG_mpi_issend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci, vci,
-                             request);
+    int mpi_errno = MPI_SUCCESS;
+    if (unlikely(MPIDI_BUFENLARGE_failures > 0))
+        mpi_errno = MPIDI_BUFENLARGE_send_error(addr, vci);
+    if (likely(mpi_errno == MPI_SUCCESS))
+        mpi_errno = MPIDIG_mpi_issend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci, vci,
+                                      request);
+    return likely(mpi_errno == MPI_SUCCESS) ? MPI_SUCCESS
+        : MPIDI_BUFENLARGE_send_failed(mpi_errno, comm, vci, request);
 }
 
 /* A message that is on its way cannot be called back, so this succeeds without cancelling. */
@@ -165,7 +181,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
                                                   MPI_Status * status)
 {
     const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
-    return MPIDIG_mpi_improbe(source, tag, comm, context_offset, vci, flag, message, status);
+    const int mpi_errno = MPIDIG_mpi_improbe(source, tag, comm, context_offset, vci, flag, message, status);
+    return likely(MPIDI_BUFENLARGE_failures == 0 || *flag || mpi_errno != MPI_SUCCESS) ? mpi_errno
+        : MPIDI_BUFENLARGE_probe_error(comm, source, vci);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
@@ -173,7 +191,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm 
                                                  int *flag, MPI_Status * status)
 {
     const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
-    return MPIDIG_mpi_iprobe(source, tag, comm, context_offset, vci, flag, status);
+    const int mpi_errno = MPIDIG_mpi_iprobe(source, tag, comm, context_offset, vci, flag, status);
+    return likely(MPIDI_BUFENLARGE_failures == 0 || *flag || mpi_errno != MPI_SUCCESS) ? mpi_errno
+        : MPIDI_BUFENLARGE_probe_error(comm, source, vci);
 }
 
 #endif /* BUFENLARGE_PT2PT_H_INCLUDED */

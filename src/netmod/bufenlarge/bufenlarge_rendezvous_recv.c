@@ -27,6 +27,7 @@ static void incoming_end(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
 {
     MPIR_Request *rreq = incoming->rreq;
 
+    MPIDI_BUFENLARGE_let_go(rreq);
     if (incoming->through_ring)
         MPIDI_BUFENLARGE_data_end(&incoming->data);
     else
@@ -177,6 +178,7 @@ const char *MPIDI_BUFENLARGE_rendezvous_arrived(MPIDI_BUFENLARGE_vci_t * vci, ui
         return NULL;
     }
     MPIR_cc_inc(incoming->rreq->cc_ptr);
+    MPIDI_BUFENLARGE_hold(incoming->rreq);
     MPIDIG_REQUEST(incoming->rreq, netmod_am.bufenlarge.incoming) = incoming;
     return MPIDIG_recv_initialized(incoming->rreq) ? start(vci, incoming) : NULL;
 }

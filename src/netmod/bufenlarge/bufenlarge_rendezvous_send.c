@@ -15,8 +15,8 @@
 #define SEGMENT_BYTES_MIN 16384
 
 /* A message whose data this process has advertised. */
-typedef struct {
-    MPIR_Request *sreq;
+typedef struct MPIDI_BUFENLARGE_outgoing {
+    MPIR_Request *sreq;         /* NULL: it has ended with an error */
     int handler_id;             /* whose origin callback completes sreq */
 } outgoing_t;
 
@@ -59,6 +59,14 @@ static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return (size_t) got == data_bytes ? (int) segments : -1;
 }
 
+/* The request waits until the peer has read its data. */
+static void outgoing_begin(outgoing_t * outgoing, MPIR_Request * sreq)
+{
+    outgoing->sreq = sreq;
+    MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) = outgoing;
+    MPIDI_BUFENLARGE_hold(sreq);
+}
+
 /* Advertises the data and sends the rest of the message, whose header begins with `wire`. may_advertise() has returned
  * true. While the peer has other sources to read, the library may hold the message until the next round of progress,
  * to send it together with others: without that round the peer would get no response to its read requests either. */
@@ -77,22 +85,24 @@ int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARG
     MPIR_ERR_CHKANDJUMP(segments < 0, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_pack");
     outgoing_t *outgoing = MPL_malloc(sizeof(*outgoing), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(!outgoing, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    outgoing->sreq = send->sreq;
+    outgoing->sreq = NULL;
     outgoing->handler_id = wire->handler_id;
     bufenlarge_status_t status =
         bufenlarge_channel_advertise(peer->channel, iov, segments, outgoing, &wire->detail);
     if (status != BUFENLARGE_OK) {
         MPL_free(outgoing);
         mpi_errno = MPIDI_BUFENLARGE_error(status, bufenlarge_channel_error(peer->channel));
-        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_fail;
     }
     wire->kind = MPIDI_BUFENLARGE_KIND_RENDEZVOUS;
     send->data_bytes = 0;
-    send->sreq = NULL;
     const unsigned flags = peer->sources++ > 0 ? BUFENLARGE_CORK : 0;
+    MPIR_Request *sreq = send->sreq;
+    send->sreq = NULL;
     if (!peer->direct || !MPIDI_BUFENLARGE_try_send(peer->direct, send, flags))
         mpi_errno = MPIDI_BUFENLARGE_send_rest(comm, rank, send);
     MPIR_ERR_CHECK(mpi_errno);
+    outgoing_begin(outgoing, sreq);
 
   fn_exit:
     MPIR_FUNC_EXIT;
@@ -101,18 +111,33 @@ int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARG
     goto fn_exit;
 }
 
+/* Completes the request of a message whose data is advertised. Returns the origin callback's error. */
+static int complete(outgoing_t * outgoing, int error)
+{
+    MPIR_Request *sreq = outgoing->sreq;
+    outgoing->sreq = NULL;
+    MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) = NULL;
+    MPIDI_BUFENLARGE_let_go(sreq);
+    if (error != MPI_SUCCESS)
+        sreq->status.MPI_ERROR = error;
+    return MPIDIG_global.origin_cbs[outgoing->handler_id] (sreq);
+}
+
+/* Ends a send whose data is advertised, with an error. The peer may still read the data, but nobody wants it. */
+void MPIDI_BUFENLARGE_outgoing_end(MPIR_Request * sreq, int error)
+{
+    complete(MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing), error);
+}
+
 /* The library's source_released callback. */
 void MPIDI_BUFENLARGE_source_released(void *user, uint32_t number, void *cookie,
                                       bufenlarge_status_t status)
 {
     outgoing_t *outgoing = cookie;
-    MPIR_Request *sreq = outgoing->sreq;
-    const int handler_id = outgoing->handler_id;
-
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(user, number);
     peer->sources--;
+    const int error = status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_peer_error(peer);
+    if (outgoing->sreq != NULL)
+        MPIDI_BUFENLARGE_keep_error(user, complete(outgoing, error));
     MPL_free(outgoing);
-    if (status != BUFENLARGE_OK)
-        sreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
-    MPIDI_BUFENLARGE_keep_error(user, MPIDIG_global.origin_cbs[handler_id] (sreq));
 }

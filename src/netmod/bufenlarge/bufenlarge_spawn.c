@@ -6,6 +6,7 @@
  * for that tag.
  */
 #include "mpidimpl.h"
+#include "bufenlarge_spawn.h"
 #include "bufenlarge_noinline.h"
 
 /* Stands for the number of a process that has a place in an address table. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_spawn_queue.c: messages between processes that connect, from their arrival until a call asks for them. */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_spawn.h"
 #include "utlist.h"
 
 typedef struct arrived {

@@ -28,6 +28,8 @@ typedef enum {
     MPIDI_BUFENLARGE_KIND_SPAWN = 7,    /* between processes without a common communicator */
     MPIDI_BUFENLARGE_KIND_DISCONNECT = 8,       /* between processes of two jobs, in MPI_Finalize */
     MPIDI_BUFENLARGE_KIND_EAGER_LIMIT = 9,      /* whether its receiver may be sent eager data */
+    MPIDI_BUFENLARGE_KIND_REVOKE = 10,  /* a communicator was revoked */
+    MPIDI_BUFENLARGE_KIND_CONSENSUS = 11,       /* which members of a communicator have failed */
     MPIDI_BUFENLARGE_KIND_COUNT
 } MPIDI_BUFENLARGE_kind_t;
 
@@ -38,6 +40,7 @@ typedef struct {
     uint16_t am_hdr_bytes;
     uint32_t detail;            /* KIND_RENDEZVOUS: the source handle; KIND_SPAWN: the tag; KIND_DISCONNECT: 0 for
                                  * a request, 1 for a reply; KIND_EAGER_LIMIT: 1 for no, 0 for yes;
+                                 * KIND_REVOKE, KIND_CONSENSUS: the communicator's context at the receiver;
                                  * else 0 */
     uint64_t data_bytes;        /* KIND_RENDEZVOUS: size of the source, which does not follow */
 } MPIDI_BUFENLARGE_wire_t;

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_failure.c: which processes have failed, in the order in which this process has learned it. A VCI that
+ * loses a process notes it here, and the others give it up, too: each has a connection of its own.
+ *
+ * A process learns of a failure by its own connection, or from the process manager: where that lets a job live on
+ * (mpiexec -disable-auto-cleanup) Hydra sends a signal and keeps a list. The signal may come before the list has the
+ * process, so the list is read again for a while.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_failure.h"
+#include <pthread.h>
+
+/* How often what waits is looked through, while there are failed processes. */
+#define LOOK_SECONDS 0.002
+/* When the process manager's list is read, after its signal. What the process had sent through shared memory is
+ * received before the first. */
+static const double ask_after[] = { 0.02, 0.1, 0.5, 1.0, 2.0 };
+#define ASK_TIMES ((int) (sizeof(ask_after) / sizeof(ask_after[0])))
+
+typedef struct {
+    uint32_t number;
+    int8_t status;              /* a bufenlarge_status_t */
+    char *text;
+} failure_t;
+
+/* Guarded by the mutex; `count` is read without it, since it only grows. */
+static struct {
+    failure_t *list;
+    MPL_atomic_int_t count;
+    int room;
+    pthread_mutex_t mutex;
+} failures = {.mutex = PTHREAD_MUTEX_INITIALIZER };
+
+int MPIDI_BUFENLARGE_failures;
+
+/* What is known of the process manager's signals; guarded by the first VCI's lock. */
+static struct {
+    int signals;                /* that were answered */
+    int asked;                  /* times since the last of them */
+    MPL_time_t since;
+} manager;
+
+int MPIDI_BUFENLARGE_failure_count(void)
+{
+    return MPL_atomic_acquire_load_int(&failures.count);
+}
+
+uint32_t MPIDI_BUFENLARGE_failure_number(int i)
+{
+    pthread_mutex_lock(&failures.mutex);
+    const uint32_t number = failures.list[i].number;
+    pthread_mutex_unlock(&failures.mutex);
+    return number;
+}
+
+bool MPIDI_BUFENLARGE_has_failed(uint32_t number)
+{
+    const int count = MPIDI_BUFENLARGE_failure_count();
+    for (int i = 0; i < count; i++) {
+        if (MPIDI_BUFENLARGE_failure_number(i) == number)
+            return true;
+    }
+    return false;
+}
+
+void MPIDI_BUFENLARGE_failure_watch(void)
+{
+    for (int i = 0; i < MPIDI_global.n_vcis; i++)
+        MPL_atomic_release_store_int(&MPIDI_BUFENLARGE_vci(i)->watches, 1);
+}
+
+/* Returns false when it was on the list. */
+static bool add(uint32_t number, int8_t status, const char *text)
+{
+    bool added = !MPIDI_BUFENLARGE_has_failed(number);
+    pthread_mutex_lock(&failures.mutex);
+    const int count = MPL_atomic_relaxed_load_int(&failures.count);
+    if (added && count == failures.room) {
+        failures.room = 2 * count + 16;
+        failures.list = MPL_realloc(failures.list, (size_t) failures.room * sizeof(failure_t), MPL_MEM_ADDRESS);
+        MPIR_Assert(failures.list != NULL);
+    }
+    if (added) {
+        failures.list[count] = (failure_t) {.number = number,.status = status,.text = MPL_strdup(text) };
+        MPL_atomic_release_store_int(&failures.count, count + 1);
+        MPIDI_BUFENLARGE_failures = count + 1;
+    }
+    pthread_mutex_unlock(&failures.mutex);
+    return added;
+}
+
+void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
+{
+    vci->looked = false;
+    add(peer->number, peer->lost_status, peer->lost_text);
+    MPIDI_BUFENLARGE_failure_watch();
+}
+
+/* -- the process manager -- */
+
+void MPIDI_BUFENLARGE_failure_signal(void)
+{
+    MPIDI_BUFENLARGE_failure_watch();
+}
+
+/* Takes the process manager's list: ranks of MPI_COMM_WORLD, separated by commas. */
+static void take_list(const char *list)
+{
+    for (const char *at = list; *at != '\0';) {
+        char *end;
+        const long rank = strtol(at, &end, 10);
+        if (end == at)
+            return;
+        if (rank >= 0 && rank < MPIR_Process.size && rank != MPIR_Process.rank)
+            add((uint32_t) rank, BUFENLARGE_ERR_PEER, "the process manager says that it has ended");
+        at = *end == ',' ? end + 1 : end;
+    }
+    if (MPIDI_BUFENLARGE_failure_count() > 0)
+        MPIDI_BUFENLARGE_failure_watch();
+}
+
+static void ask(void)
+{
+    char *list = MPIR_pmi_get_failed_procs();
+    if (list != NULL)
+        take_list(list);
+    MPL_free(list);
+}
+
+bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void)
+{
+    return MPIDI_global.sigusr1_count != manager.signals || (manager.signals > 0 && manager.asked == 0);
+}
+
+/* Not while another thread waits for the process manager. */
+static void ask_when_due(void)
+{
+    const int signals = MPIDI_global.sigusr1_count;
+    if (signals == 0 || MPIDI_BUFENLARGE_global.waits_for_manager)
+        return;
+    if (signals != manager.signals) {
+        manager.signals = signals;
+        manager.asked = 0;
+        MPL_wtime(&manager.since);
+    } else if (manager.asked < ASK_TIMES
+               && MPIDI_BUFENLARGE_seconds_since(&manager.since) >= ask_after[manager.asked]) {
+        manager.asked++;
+        ask();
+    }
+}
+
+/* -- progress -- */
+
+static bool is_connected(const MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
+{
+    bufenlarge_channel_stats_t stats;
+    return bufenlarge_context_channel_stats(vci->context, number, &stats) && stats.connected;
+}
+
+/* Gives up what another VCI, or the process manager, says has failed. Where there is a connection its end will tell,
+ * when what came before has been read. */
+static void learn(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    const int count = MPIDI_BUFENLARGE_failure_count();
+    while (vci->failures_known < count) {
+        pthread_mutex_lock(&failures.mutex);
+        const failure_t failure = failures.list[vci->failures_known++];
+        pthread_mutex_unlock(&failures.mutex);
+        if (!is_connected(vci, failure.number))
+            MPIDI_BUFENLARGE_peer_lost(vci, failure.number, failure.status, failure.text);
+        vci->looked = false;
+    }
+}
+
+void MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    if (vci == MPIDI_BUFENLARGE_main_vci())
+        ask_when_due();
+    learn(vci);
+    if (vci->looked && MPIDI_BUFENLARGE_seconds_since(&vci->looked_at) < LOOK_SECONDS)
+        return;
+    vci->looked = true;
+    MPL_wtime(&vci->looked_at);
+    MPIDI_BUFENLARGE_failure_end(vci);
+}
+
+void MPIDI_BUFENLARGE_failures_free(void)
+{
+    for (int i = 0; i < MPL_atomic_relaxed_load_int(&failures.count); i++)
+        MPL_free(failures.list[i].text);
+    MPL_free(failures.list);
+    failures.list = NULL;
+    failures.room = 0;
+    MPL_atomic_store_int(&failures.count, 0);
+    memset(&manager, 0, sizeof(manager));
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_failure_end.c: ends what waits for a process that has failed, or in a communicator that was revoked.
+ *
+ * What the netmod itself holds is ended by its holder when the process is given up (bufenlarge_progress.c): a message
+ * in a backlog, an advertised source, data on its way in. What is left waits for an answer of the other process, and
+ * MPICH has no list of it:
+ *
+ *   a receive that was posted
+ *   a receive that has asked for its data
+ *   a send that has asked whether it may send its data, or waits for the acknowledgement of a synchronous send
+ *   a one-sided operation whose request the user waits for
+ *   a partitioned send or receive
+ *
+ * So all requests of the VCI are looked through, at once after a failure and then every LOOK_SECONDS. A job without
+ * failures pays nothing for it, and requests that are made later, or go through shared memory, end just so.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_failure.h"
+#include "utlist.h"
+
+/* -- the errors -- */
+
+static int revoked_error(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
+    return mpi_errno;
+}
+
+/* The error of what waits for a rank; MPI_SUCCESS when that process has not failed. */
+static int rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank)
+{
+    if (rank < 0)
+        return MPI_SUCCESS;
+    const MPIDI_BUFENLARGE_peer_t *peer =
+        MPIDI_BUFENLARGE_peer_known(vci, MPIDI_BUFENLARGE_number_of(comm, rank));
+    return peer && peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : MPI_SUCCESS;
+}
+
+/* The error of a receive from any source. With MPIR_CVAR_ENABLE_FT MPICH itself leaves it posted and says so. */
+static int any_source_error(MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (!MPIR_CVAR_ENABLE_FT && !MPIDI_BUFENLARGE_anysource_enabled(comm))
+        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_PROC_FAILED, "**proc_failed");
+    return mpi_errno;
+}
+
+static int receive_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
+{
+    const int source = MPIDIG_REQUEST(rreq, u.recv.source);
+    const bool repairs = MPIDI_BUFENLARGE_is_repair_tag(MPIDIG_REQUEST(rreq, u.recv.tag));
+    MPIR_Comm *repaired = repairs ? rreq->comm : MPIDI_COMM(rreq->comm, netmod.bufenlarge).repaired;
+    if ((rreq->comm->revoked && !repairs) || (repaired && MPIDI_BUFENLARGE_repair_is_given_up(repaired)))
+        return revoked_error();
+    return source == MPI_ANY_SOURCE ? any_source_error(rreq->comm) : rank_error(vci, rreq->comm, source);
+}
+
+/* -- posted receives -- */
+
+static void unpost(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
+{
+    MPIDIG_delete_posted(rreq, &MPIDI_global.per_vci[vci->number].posted_list);
+    MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
+}
+
+static void complete_receive(MPIR_Request * rreq, int error)
+{
+    rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
+    rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
+    MPIR_STATUS_SET_COUNT(rreq->status, 0);
+    rreq->status.MPI_ERROR = error;
+    MPID_Request_complete(rreq);
+}
+
+#ifndef MPIDI_CH4_DIRECT_NETMOD
+/* A receive from any source is posted twice, for shared memory and for the netmod; the user has the first. */
+static void unpost_partner(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
+{
+    MPIR_Request *partner = MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq);
+    if (partner == NULL)
+        return;
+    unpost(vci, partner);
+    MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) = NULL;
+    MPIDI_REQUEST_ANYSOURCE_PARTNER(partner) = NULL;
+    MPID_Request_complete(partner);
+    MPIDI_CH4_REQUEST_FREE(partner);
+}
+
+static bool is_second(MPIR_Request * rreq)
+{
+    return !MPIDI_REQUEST(rreq, is_local) && MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) != NULL;
+}
+#else
+static void unpost_partner(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
+{
+}
+
+static bool is_second(MPIR_Request * rreq)
+{
+    return false;
+}
+#endif
+
+/* Ends the first posted receive that waits in vain. Returns false when there is none. */
+static bool end_a_receive(const MPIDI_BUFENLARGE_vci_t * vci)
+{
+    MPIR_Request *rreq;
+    DL_FOREACH(MPIDI_global.per_vci[vci->number].posted_list, rreq) {
+        const int error = rreq->comm && !is_second(rreq) ? receive_error(vci, rreq) : MPI_SUCCESS;
+        if (error == MPI_SUCCESS)
+            continue;
+        unpost_partner(vci, rreq);
+        unpost(vci, rreq);
+        complete_receive(rreq, error);
+        return true;
+    }
+    return false;
+}
+
+/* -- requests that wait for an answer -- */
+
+/* A receive that is not posted any more waits for its data. */
+static int matched_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
+{
+    return rreq->comm && MPIDIG_REQUEST(rreq, u.recv.source) >= 0 ? receive_error(vci, rreq) : MPI_SUCCESS;
+}
+
+static int send_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * sreq)
+{
+    const uint64_t status = MPIDIG_REQUEST(sreq, req->status);
+    const bool advertised = MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) != NULL;
+    if (advertised && sreq->comm && sreq->comm->revoked)
+        return revoked_error();
+    if (MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.held) > 0)
+        return MPI_SUCCESS;
+    const bool asks = (status & MPIDIG_REQ_RTS) != 0;
+    const bool awaits_receipt = (status & MPIDIG_REQ_PEER_SSEND) != 0 && MPIR_cc_get(*sreq->cc_ptr) == 1;
+    if (sreq->comm == NULL || !(asks || awaits_receipt))
+        return MPI_SUCCESS;
+    return sreq->comm->revoked ? revoked_error() : rank_error(vci, sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest));
+}
+
+/* Only the origin's request of an operation like MPI_Rput has a second reference, the user's. */
+static int one_sided_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
+{
+    return MPIR_Object_get_ref(req) < 2 ? MPI_SUCCESS
+        : rank_error(vci, req->u.rma.win->comm_ptr, MPIDIG_REQUEST(req, u.origin.target_rank));
+}
+
+static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
+{
+    if (req->kind == MPIR_REQUEST_KIND__PART_SEND)
+        return req->comm ? rank_error(vci, req->comm, MPIDI_PART_REQUEST(req, u.send.dest)) : MPI_SUCCESS;
+    if (req->kind == MPIR_REQUEST_KIND__PART_RECV)
+        return req->comm ? rank_error(vci, req->comm, MPIDI_PART_REQUEST(req, u.recv.source)) : MPI_SUCCESS;
+    if (MPIDIG_REQUEST(req, req) == NULL)
+        return MPI_SUCCESS;
+    const bool held = MPIDIG_REQUEST(req, netmod_am.bufenlarge.held) > 0;
+    switch (req->kind) {
+        case MPIR_REQUEST_KIND__RECV:
+            return held ? MPI_SUCCESS : matched_error(vci, req);
+        case MPIR_REQUEST_KIND__SEND:
+            return send_error(vci, req);
+        case MPIR_REQUEST_KIND__RMA:
+            return held ? MPI_SUCCESS : one_sided_error(vci, req);
+        default:
+            return MPI_SUCCESS;
+    }
+}
+
+/* A partitioned request is not freed when it is complete; MPICH's waits look at the count. */
+static void end_partitioned(MPIR_Request * req, int error)
+{
+    MPL_atomic_int_t *count = &MPIDI_VCI(MPIDI_Request_get_vci(req)).progress_count;
+    req->status.MPI_ERROR = error;
+    MPIR_cc_set(req->cc_ptr, 0);
+    MPL_atomic_relaxed_store_int(count, MPL_atomic_relaxed_load_int(count) + 1);
+}
+
+/* Whatever else would have completed it will not come. */
+static void end_request(MPIR_Request * req, int error)
+{
+    if (req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV) {
+        end_partitioned(req, error);
+        return;
+    }
+    const bool asks = req->kind == MPIR_REQUEST_KIND__SEND && (MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_RTS);
+    if (req->kind == MPIR_REQUEST_KIND__RECV || asks)
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(req, datatype));
+    if (req->kind == MPIR_REQUEST_KIND__SEND && MPIDIG_REQUEST(req, netmod_am.bufenlarge.outgoing) != NULL) {
+        MPIDI_BUFENLARGE_outgoing_end(req, error);
+        return;
+    }
+    req->status.MPI_ERROR = error;
+    for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
+        MPID_Request_complete(req);
+}
+
+static void look_at_request(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
+{
+    if (MPIR_Object_get_ref(req) <= 0 || MPIR_cc_is_complete(req->cc_ptr)
+        || MPIDI_Request_get_vci(req) != vci->number)
+        return;
+    const int error = request_error(vci, req);
+    if (error != MPI_SUCCESS)
+        end_request(req, error);
+}
+
+/* A VCI has a pool of requests, which it shares with no other. */
+static void end_requests(const MPIDI_BUFENLARGE_vci_t * vci)
+{
+    const MPIR_Object_alloc_t *pool = &MPIR_Request_mem[vci->number];
+    for (int i = 0; pool->initialized && i < pool->direct_size; i++)
+        look_at_request(vci, (MPIR_Request *) pool->direct + i);
+    for (int block = 0; block < pool->indirect_size; block++) {
+        for (int i = 0; i < REQUEST_NUM_INDICES; i++)
+            look_at_request(vci, (MPIR_Request *) pool->indirect[block] + i);
+    }
+}
+
+void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    while (end_a_receive(vci))
+        continue;
+    end_requests(vci);
+}
+
+/* -- probes -- */
+
+int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci_number)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci_number).lock);
+    if (source >= 0)
+        mpi_errno = rank_error(MPIDI_BUFENLARGE_vci(vci_number), comm, source);
+    else if (!MPIDI_BUFENLARGE_anysource_enabled(comm))
+        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_PROC_FAILED, "**proc_failed");
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci_number).lock);
+    return mpi_errno;
+}
+
+/* -- windows -- */
+
+static int group_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Win * win, MPIR_Group * group)
+{
+    int *ranks = MPL_malloc((size_t) group->size * sizeof(int), MPL_MEM_RMA);
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_ERR_CHKANDJUMP(!ranks, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    mpi_errno = MPIDIG_fill_ranks_in_win_grp(win, group, ranks);
+    for (int i = 0; mpi_errno == MPI_SUCCESS && i < group->size; i++)
+        mpi_errno = rank_error(vci, win->comm_ptr, ranks[i]);
+
+  fn_exit:
+    MPL_free(ranks);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_BUFENLARGE_window_error(MPIR_Win * win, int rank, MPIR_Group * group)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(MPIDI_WIN(win, am_vci));
+    if (likely(!MPL_atomic_relaxed_load_int(&vci->watches)))
+        return MPI_SUCCESS;
+    if (rank >= 0)
+        return rank_error(vci, win->comm_ptr, rank);
+    if (group != NULL)
+        return group_error(vci, win, group);
+    for (int i = 0; mpi_errno == MPI_SUCCESS && i < win->comm_ptr->local_size; i++)
+        mpi_errno = rank_error(vci, win->comm_ptr, i);
+    return mpi_errno;
+}

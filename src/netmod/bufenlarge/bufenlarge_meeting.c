@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_meeting.c: agreements of the members of a communicator, and of the processes of a job that end MPI.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_consensus.h"
+
+typedef MPIDI_BUFENLARGE_decision_t decision_t;
+typedef MPIDI_BUFENLARGE_consensus_t consensus_t;
+
+static bool bit(const unsigned char *bits, int rank)
+{
+    return (bits[rank / 8] >> (rank % 8) & 1) != 0;
+}
+
+/* -- communicators -- */
+
+static consensus_t *consensus_of(MPIR_Comm * comm)
+{
+    if (MPIDI_COMM(comm, netmod.bufenlarge).consensus == NULL)
+        MPIDI_COMM(comm, netmod.bufenlarge).consensus = MPIDI_BUFENLARGE_consensus_create(comm);
+    return MPIDI_COMM(comm, netmod.bufenlarge).consensus;
+}
+
+/* Waits for the decision. is_failed and heard have room for each member. */
+static int decide_together(consensus_t * consensus, bool * is_failed, bool * heard)
+{
+    int mpi_errno = MPI_SUCCESS, asked = -1;
+    MPIDI_BUFENLARGE_consensus_advance(consensus, is_failed, heard, &asked);
+    while (!consensus->current.made) {
+        mpi_errno = MPIDI_progress_test_vci(0);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIDI_BUFENLARGE_consensus_advance(consensus, is_failed, heard, &asked);
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Takes the decision: which have failed, and whether all of these are acknowledged. */
+static bool take(const decision_t * decision, uint32_t size, bool * is_failed)
+{
+    bool all_known = true;
+    for (int rank = 0; rank < (int) size; rank++) {
+        is_failed[rank] = bit(decision->bits, rank);
+        all_known &= !is_failed[rank] || bit(decision->bits + MPIDI_BUFENLARGE_row_bytes(size), rank);
+    }
+    return all_known;
+}
+
+int MPIDI_BUFENLARGE_consensus(MPIR_Comm * comm, uint32_t * word_p, bool * all_known_p, bool * is_failed)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool *heard = MPL_calloc((size_t) comm->local_size, sizeof(bool), MPL_MEM_COMM);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPIR_ERR_CHKANDJUMP(!heard, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    consensus_t *consensus = consensus_of(comm);
+    MPIDI_BUFENLARGE_failed_members(comm, MPIDI_COMM(comm, netmod.bufenlarge).acknowledged, is_failed);
+    MPIDI_BUFENLARGE_consensus_begin(consensus, *word_p, is_failed);
+    mpi_errno = decide_together(consensus, is_failed, heard);
+    MPIR_ERR_CHECK(mpi_errno);
+    *word_p = consensus->current.word;
+    *all_known_p = take(&consensus->current, consensus->size, is_failed);
+
+  fn_exit:
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPL_free(heard);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* -- attempts to make a communicator without those that have failed -- */
+
+/* Tags that no collective operation of MPICH uses; so many attempts later a tag is used again. */
+#define REPAIR_TAG 0x700000
+#define REPAIR_ATTEMPTS 0x10000
+
+int MPIDI_BUFENLARGE_repair_tag(MPIR_Comm * comm)
+{
+    return REPAIR_TAG + (int) (consensus_of(comm)->current.sequence % REPAIR_ATTEMPTS);
+}
+
+bool MPIDI_BUFENLARGE_is_repair_tag(int tag)
+{
+    const int plain = MPIR_TAG_MASK_ERROR_BITS(tag) & ~MPIR_TAG_COLL_BIT;
+    return plain >= REPAIR_TAG && plain < REPAIR_TAG + REPAIR_ATTEMPTS;
+}
+
+void MPIDI_BUFENLARGE_repair_give_up(MPIR_Comm * comm)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPIDI_BUFENLARGE_consensus_warn(consensus_of(comm));
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+}
+
+bool MPIDI_BUFENLARGE_repair_is_given_up(MPIR_Comm * comm)
+{
+    const consensus_t *consensus = MPIDI_COMM(comm, netmod.bufenlarge).consensus;
+    return consensus != NULL && MPIDI_BUFENLARGE_consensus_is_warned(consensus);
+}
+
+void MPIDI_BUFENLARGE_consensus_forget(MPIR_Comm * comm)
+{
+    if (MPIDI_COMM(comm, netmod.bufenlarge).consensus != NULL)
+        MPIDI_BUFENLARGE_consensus_destroy(MPIDI_COMM(comm, netmod.bufenlarge).consensus);
+    MPIDI_COMM(comm, netmod.bufenlarge).consensus = NULL;
+}
+
+/* -- MPI_Finalize -- */
+
+static struct {
+    consensus_t *consensus;
+    bool *is_failed, *heard;
+    int asked;
+} meeting;
+
+/* Once more when the last meeting is over. */
+static bool begin_meeting(void)
+{
+    const size_t size = (size_t) MPIR_Process.size;
+    if (meeting.consensus == NULL) {
+        meeting.consensus = MPIDI_BUFENLARGE_consensus_create(NULL);
+        meeting.is_failed = MPL_calloc(size, sizeof(bool), MPL_MEM_COMM);
+        meeting.heard = MPL_calloc(size, sizeof(bool), MPL_MEM_COMM);
+    }
+    if (meeting.is_failed == NULL || meeting.heard == NULL)
+        return false;
+    if (meeting.consensus->current.sequence == 0 || meeting.consensus->current.made) {
+        memset(meeting.is_failed, 0, size * sizeof(bool));
+        MPIDI_BUFENLARGE_consensus_begin(meeting.consensus, 0, meeting.is_failed);
+        meeting.asked = -1;
+    }
+    return true;
+}
+
+bool MPIDI_BUFENLARGE_survivors_met(void)
+{
+    if (!begin_meeting())
+        return false;
+    MPIDI_BUFENLARGE_consensus_advance(meeting.consensus, meeting.is_failed, meeting.heard, &meeting.asked);
+    return meeting.consensus->current.made;
+}
+
+void MPIDI_BUFENLARGE_consensus_free(void)
+{
+    if (meeting.consensus != NULL)
+        MPIDI_BUFENLARGE_consensus_destroy(meeting.consensus);
+    MPL_free(meeting.is_failed);
+    MPL_free(meeting.heard);
+    memset(&meeting, 0, sizeof(meeting));
+    MPIDI_BUFENLARGE_consensus_clear();
+}
