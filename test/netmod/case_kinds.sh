@@ -165,9 +165,12 @@ case_copyless() {
         --argjson bytes "$bytes" "$copyless_program"
 }
 
-# Runs around each rank of case_lost: it makes a killed rank look like one that ended well to Hydra, and ignores the
-# SIGUSR1 by which Hydra tells the other ranks, which would kill them.
-outlive='trap "" USR1; "$@"; status=$?; [ "$status" = 137 ] || exit "$status"'
+# Runs around each rank of case_lost: it makes a killed rank look like one that ended well to Hydra, and itself ignores
+# the SIGUSR1 by which Hydra tells the ranks, for which MPICH has a handler. Where processes die the status of mpiexec
+# says nothing, so it says itself what is wrong with that of a survivor.
+outlive='trap "" USR1; "$@"; status=$?; [ "$status" != 137 ] || exit 0
+    [ "$status" = 0 ] || echo "a survivor ended with status $status" >&2
+    exit "$status"'
 
 # case_lost: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...". One rank kills itself, and the others go on.
 case_lost() {
@@ -180,7 +183,7 @@ case_lost() {
         reason="no end after $limit seconds, stacks of the ranks are in the log"
     elif grep -qiE 'signal 11|segmentation|AddressSanitizer|runtime error:' "$log.err"; then
         reason="a survivor crashed"
-    elif ! grep -qx ' No Errors' "$log.out"; then
+    elif grep -q 'a survivor ended with status' "$log.err" || ! grep -qx ' No Errors' "$log.out"; then
         reason=$(job_reason "$log" "$limit")
     fi
 }

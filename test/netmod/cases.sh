@@ -112,8 +112,7 @@ quick_cases() {
     for setting in slots100 off one-slot first threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3
     program_case starve default 3 "bytes=32M rounds=1"
-    flood_cases
-    stale_cases
+    flood_cases && stale_cases && quick_death_cases
 }
 
 full_cases() {
@@ -218,6 +217,8 @@ device_cases() {
     device_rendezvous_cases
     device_closing_cases
     device_stale_cases
+    death_cases default
+    dying_cases default 3 2
     echo "growth/first/4|growth|4|growth|first 0:3|120"
     echo "growth/notified/4|growth|4|growth|notified 0:3|120"
     echo "summary/default/4|summary|4|demo|default|60"
@@ -267,6 +268,8 @@ malformed_cases() {
     done <<'END'
 kind it sent a message of unknown kind
 limit it sent a message whose sizes contradict each other
+revoke it sent a message whose sizes contradict each other
+consensus it sent a message whose sizes contradict each other
 size it sent a message whose sizes contradict each other
 error it sent an eager message with an unknown error
 fragments-error it sent an eager message with an unknown error

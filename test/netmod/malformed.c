@@ -2,8 +2,8 @@
 /*
  * malformed.c: malformed WHAT: rank 0 sends rank 1 messages with headers that cannot be (docs/wire-protocol.md,
  * section 9). The program makes them in a function that MPI calls in place of the library's send. Rank 1 must
- * end the job with an error that says what was wrong. WHAT: kind, limit, size, error, or
- * fragments-error and fragments-size of a message in several fragments.
+ * end the job with an error that says what was wrong. WHAT: kind, limit, revoke, consensus,
+ * size, error, or fragments-error and fragments-size of a message in several fragments.
  */
 #define _GNU_SOURCE
 #include <bufenlarge.h>
@@ -31,9 +31,13 @@ static void malform(unsigned char *header)
         bytes = 1 << 20;
     memcpy(header + BYTES_AT, &bytes, sizeof(bytes));
     if (strcmp(what, "kind") == 0)
-        header[KIND_AT] = 10;
+        header[KIND_AT] = 99;
     if (strcmp(what, "limit") == 0)
         header[KIND_AT] = 9;
+    if (strcmp(what, "revoke") == 0)
+        header[KIND_AT] = 10;
+    if (strcmp(what, "consensus") == 0)
+        header[KIND_AT] = 11;
     if (strstr(what, "error") != NULL)
         header[ERROR_AT] = 77;
 }

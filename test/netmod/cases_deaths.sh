@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Cases in which ranks die and the process manager lets the others live. Sourced.
+# shellcheck disable=SC2034,SC2154 # variables shared with run
+
+death_scenes=(two again bystanders unknown sends any windows repair)
+
+# SETTING...: each scene of deaths.c.
+death_cases() {
+    local setting i
+    for setting in "$@"; do
+        for i in "${!death_scenes[@]}"; do
+            echo "deaths/${death_scenes[i]}-$setting/4|lost|4|deaths|$setting rounds=$i|60"
+        done
+        echo "deaths/orphans-$setting/3|lost|3|orphans|$setting rounds=0|60"
+    done
+}
+
+# SETTING RETURN_RUNS FATAL_RUNS: random moments, with errors that return and with errors that are fatal.
+dying_cases() {
+    local ranks
+    for ranks in 4 5 8; do echo "dying/return-$1/$ranks|dying|$ranks|dying|$1 0 $2|$((60 + 25 * $2))"; done
+    echo "dying/fatal-$1/5|dying|5|dying|$1 1 $3|$((60 + 25 * $3))"
+}
+
+quick_death_cases() {
+    death_cases default shm
+    dying_cases default 6 6
+}
+
+# How a run of dying.c that is over ended wrongly: nothing when it was right. ROUNDS LOG.
+dying_verdict() {
+    if [ "$job_status" = hang ]; then
+        echo "no end"
+    elif grep -qiE 'signal 11|segmentation|AddressSanitizer|runtime error:|Alarm clock|signal 14' "$2.err"; then
+        echo "a survivor crashed, or took too long"
+    elif grep -q '^dying: rank' "$2.err"; then
+        grep -m 1 '^dying: rank' "$2.err"
+    elif [ "$1" = 0 ] && grep -q 'a survivor ended with status' "$2.err"; then
+        grep -m 1 'a survivor ended with status' "$2.err"
+    elif [ "$1" = 0 ] && ! grep -qx ' No Errors' "$2.out"; then
+        echo "not ' No Errors'"
+    fi
+}
+
+# case_dying: ARGUMENTS is "SETTING ROUNDS RUNS". Each run has a seed of its own; the log has the first that was wrong.
+case_dying() {
+    local setting rounds runs ranks=$2 log=$6 words i wrong
+    read -r setting rounds runs <<<"$4"
+    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    for ((i = 0; i < runs; i++)); do
+        run_job "$log" 40 "${words[@]}" "${mpiexec[@]}" -disable-auto-cleanup -n "$ranks" \
+            bash -c "$outlive" "$3" "$work/bin/$3" "rounds=$rounds" "seed=$((seed + i))"
+        wrong=$(dying_verdict "$rounds" "$log")
+        [ -z "$wrong" ] || { reason="seed $((seed + i)): $wrong" && return; }
+    done
+    remark="$runs runs"
+}
