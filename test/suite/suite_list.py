@@ -8,6 +8,9 @@ import os
 # has those that configure makes, the source folder the others.
 LISTS = ("testlist", "testlist.dtp", "testlist.cvar")
 
+# In it processes die. MPICH's configure leaves it out of the list of folders unless MPICH is built together with Hydra.
+DEATHS = "ft"
+
 
 @dataclasses.dataclass
 class Test:
@@ -83,7 +86,10 @@ def read_tests(build, source):
     """Returns all tests, in MPICH's order. A number distinguishes tests that are listed several times."""
     seen = collections.Counter()
     tests = []
-    for test in read_directory(build, source, "."):
+    listed = list(read_directory(build, source, "."))
+    if not any(test.program.startswith(os.path.join(build, DEATHS, "")) for test in listed):
+        listed += read_directory(build, source, DEATHS)
+    for test in listed:
         test.directory = os.path.normpath(os.path.dirname(os.path.relpath(test.program, build)))
         test.name = test.name.removeprefix("./")
         seen[test.name] += 1

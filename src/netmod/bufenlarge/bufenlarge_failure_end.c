@@ -170,13 +170,11 @@ static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
     }
 }
 
-/* A partitioned request is not freed when it is complete; MPICH's waits look at the count. */
+/* A partitioned request is not freed when it is complete. */
 static void end_partitioned(MPIR_Request * req, int error)
 {
-    MPL_atomic_int_t *count = &MPIDI_VCI(MPIDI_Request_get_vci(req)).progress_count;
     req->status.MPI_ERROR = error;
     MPIR_cc_set(req->cc_ptr, 0);
-    MPL_atomic_relaxed_store_int(count, MPL_atomic_relaxed_load_int(count) + 1);
 }
 
 /* Whatever else would have completed it will not come. */
@@ -222,9 +220,13 @@ static void end_requests(const MPIDI_BUFENLARGE_vci_t * vci)
 
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
 {
+    MPL_atomic_int_t *count = &MPIDI_VCI(vci->number).progress_count;
     while (end_a_receive(vci))
         continue;
     end_requests(vci);
+    /* MPICH's waits look at what they wait for when this changes. With MPIR_CVAR_ENABLE_FT they then see themselves that
+     * a receive from any source may wait in vain. */
+    MPL_atomic_relaxed_store_int(count, MPL_atomic_relaxed_load_int(count) + 1);
 }
 
 /* -- probes -- */

@@ -163,8 +163,10 @@ static int barrier_with_progress(void)
         make_progress();
         in_vain = waits_in_vain(&since, &is_set, lost_before);
     }
-    if (in_vain)
+    if (in_vain) {
         pthread_cancel(barrier.thread); /* it reads from a pipe that stays empty */
+        MPIDI_BUFENLARGE_failures = MPL_MAX(MPIDI_BUFENLARGE_failures, 1);
+    }
     pthread_join(barrier.thread, NULL);
     MPIDI_BUFENLARGE_global.waits_for_manager = false;
     return in_vain ? MPI_SUCCESS : barrier.mpi_errno;
