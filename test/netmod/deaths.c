@@ -165,6 +165,8 @@ static void use_windows(MPI_Comm others)
     if (test_rank == victim)
         die();
     step("lock");
+    if (test_rank == 1) /* it knows before it locks */
+        expect_failed("receive", MPI_Recv(&got, 1, MPI_INT, victim, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     int error = MPI_Win_lock(MPI_LOCK_SHARED, victim, 0, win);
     if (error == MPI_SUCCESS) {
         error = MPI_Accumulate(&one, 1, MPI_INT, victim, 0, 1, MPI_INT, MPI_SUM, win);

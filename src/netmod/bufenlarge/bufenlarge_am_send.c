@@ -3,14 +3,26 @@
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
+/* MPIDIG waits for the answer to these, and the wait ends with the error of the process that has failed. That of the
+ * message MPIDIG would turn into one of synchronization. */
+static bool is_awaited(int handler_id)
+{
+    return handler_id == MPIDIG_WIN_LOCK || handler_id == MPIDIG_WIN_LOCKALL || handler_id == MPIDIG_WIN_UNLOCK
+        || handler_id == MPIDIG_WIN_UNLOCKALL;
+}
+
 /* Sends the rest of a message whose data is contiguous or empty. */
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_BUFENLARGE_peer_t *peer;
+    MPIDI_BUFENLARGE_peer_t *peer = NULL;
     MPIR_FUNC_ENTER;
 
     mpi_errno = MPIDI_BUFENLARGE_reachable_peer(comm, rank, send, &peer);
+    if (mpi_errno != MPI_SUCCESS && peer != NULL && peer->lost_text && is_awaited(send->handler_id)) {
+        mpi_errno = MPI_SUCCESS;
+        goto fn_exit;
+    }
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_deferred_t *deferred = MPIDI_BUFENLARGE_deferred_create(send);
     MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");

@@ -224,8 +224,8 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
     while (end_a_receive(vci))
         continue;
     end_requests(vci);
-    /* MPICH's waits look at what they wait for when this changes. With MPIR_CVAR_ENABLE_FT they then see themselves that
-     * a receive from any source may wait in vain. */
+    /* MPICH's waits look at what they wait for when this changes. With MPIR_CVAR_ENABLE_FT they then see themselves
+     * that a receive from any source may wait in vain. */
     MPL_atomic_relaxed_store_int(count, MPL_atomic_relaxed_load_int(count) + 1);
 }
 
