@@ -95,40 +95,6 @@ int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
     goto fn_exit;
 }
 
-/* The error of a send to this process: MPI_SUCCESS unless it is known to have failed. MPIDIG would send to one of the
- * own node by shared memory, which takes it. */
-int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci)
-{
-    const MPIDI_BUFENLARGE_peer_t *peer =
-        MPIDI_BUFENLARGE_peer_known(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
-    return peer && peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : MPI_SUCCESS;
-}
-
-/* Makes a send to a process that has failed a request that is complete, with that error in its status: an error of the
- * call itself would make MPICH's collective operations leave a receive that they have posted. Other errors stay. */
-int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request)
-{
-    MPIR_Request *sreq = *request;
-    if (MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_PROC_FAILED)
-        return mpi_errno;
-    if (sreq == NULL) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-        sreq = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, vci, vci);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
-        if (sreq == NULL)
-            return mpi_errno;
-        sreq->comm = comm;
-        MPIR_Comm_add_ref(comm);
-        *request = sreq;
-    }
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-    sreq->status.MPI_ERROR = mpi_errno;
-    for (int left = MPIR_cc_get(*sreq->cc_ptr); left > 0; left--)
-        MPID_Request_complete(sreq);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
-    return MPI_SUCCESS;
-}
-
 /* Sends a control message of the netmod to `peer`; `detail` goes in its header, the data is copied. Nothing waits for
  * it but the drain of MPI_Finalize. Returns false when it cannot be sent. */
 bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,

@@ -97,6 +97,95 @@ void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUF
     MPIDI_BUFENLARGE_failure_watch();
 }
 
+/* Returns whether one of the failures from the i-th on concerns a process that receives in this communicator may come
+ * from. */
+static bool has_failed_since(MPIR_Comm * comm, int i)
+{
+    const int count = MPIDI_BUFENLARGE_failure_count();
+    for (; i < count; i++) {
+        const uint32_t number = MPIDI_BUFENLARGE_failure_number(i);
+        for (int rank = 0; rank < comm->remote_size; rank++) {
+            if (MPIDI_BUFENLARGE_number_of(comm, rank) == number)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool MPIDI_BUFENLARGE_anysource_enabled(MPIR_Comm * comm)
+{
+    return !has_failed_since(comm, MPIDI_COMM(comm, netmod.bufenlarge).acknowledged);
+}
+
+void MPIDI_BUFENLARGE_failed_members(MPIR_Comm * comm, int count, bool * is_failed)
+{
+    const int size = comm ? comm->remote_size : MPIR_Process.size;
+    memset(is_failed, 0, (size_t) size * sizeof(bool));
+    for (int i = 0; i < count; i++) {
+        const uint32_t number = MPIDI_BUFENLARGE_failure_number(i);
+        for (int rank = 0; rank < size; rank++)
+            is_failed[rank] |= (comm ? MPIDI_BUFENLARGE_number_of(comm, rank) : (uint32_t) rank) == number;
+    }
+}
+
+/* -- revoked communicators -- */
+
+/* Tells all members of one of the communicator's groups. Each process that learns of it tells all the others, so that
+ * they know although one that tells them fails meanwhile. */
+static void tell(MPIR_Comm * comm, int size, bool local, uint32_t context_id)
+{
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
+    for (int rank = 0; rank < size; rank++) {
+        int index = 0, table = 0;
+        if (local)
+            MPIDIU_comm_rank_to_pid_local(comm, rank, &index, &table);
+        else
+            MPIDIU_comm_rank_to_pid(comm, rank, &index, &table);
+        const uint32_t number = MPIDIU_get_av(table, index).netmod.bufenlarge.number;
+        MPIDI_BUFENLARGE_peer_t *peer = number == (uint32_t) MPIR_Process.rank ? NULL
+            : MPIDI_BUFENLARGE_peer_get(vci, number);
+        if (peer != NULL)
+            MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_REVOKE, context_id, NULL, 0);
+    }
+}
+
+/* With the first VCI's lock. */
+void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm)
+{
+    if (comm->revoked)
+        return;
+    comm->revoked = 1;
+    if (comm->node_comm)
+        comm->node_comm->revoked = 1;
+    if (comm->node_roots_comm)
+        comm->node_roots_comm->revoked = 1;
+    tell(comm, comm->remote_size, false, comm->context_id);
+    if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM)
+        tell(comm, comm->local_size, true, comm->recvcontext_id);
+    MPIDI_BUFENLARGE_failure_watch();
+}
+
+static void revoke_if(MPIR_Comm * comm, uint32_t context_id)
+{
+    if (MPIR_Object_get_ref(comm) > 0 && comm->recvcontext_id == context_id)
+        MPIDI_BUFENLARGE_revoke(comm);
+}
+
+/* Another process has revoked the communicator whose messages have this context here. One that is not known was freed,
+ * as it may be. */
+void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id)
+{
+    const MPIR_Object_alloc_t *pool = &MPIR_Comm_mem;
+    for (int i = 0; i < MPIR_COMM_N_BUILTIN; i++)
+        revoke_if(&MPIR_Comm_builtin[i], context_id);
+    for (int i = 0; pool->initialized && i < pool->direct_size; i++)
+        revoke_if((MPIR_Comm *) pool->direct + i, context_id);
+    for (int block = 0; block < pool->indirect_size; block++) {
+        for (int i = 0; i < HANDLE_NUM_INDICES; i++)
+            revoke_if((MPIR_Comm *) pool->indirect[block] + i, context_id);
+    }
+}
+
 /* -- the process manager -- */
 
 void MPIDI_BUFENLARGE_failure_signal(void)
@@ -173,16 +262,16 @@ static void learn(MPIDI_BUFENLARGE_vci_t * vci)
     }
 }
 
-void MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
+bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
 {
     if (vci == MPIDI_BUFENLARGE_main_vci())
         ask_when_due();
     learn(vci);
     if (vci->looked && MPIDI_BUFENLARGE_seconds_since(&vci->looked_at) < LOOK_SECONDS)
-        return;
+        return false;
     vci->looked = true;
     MPL_wtime(&vci->looked_at);
-    MPIDI_BUFENLARGE_failure_end(vci);
+    return true;
 }
 
 void MPIDI_BUFENLARGE_failures_free(void)

@@ -3,9 +3,9 @@
  * bufenlarge_failure.h: processes that have failed, and what MPI says of them (MPICH's ULFM functions). A process has
  * failed when its connection was lost, when it cannot be reached, or when the process manager says that it has ended.
  *
- *   bufenlarge_failure.c       which have failed
+ *   bufenlarge_failure.c       which have failed; communicators that are revoked
  *   bufenlarge_failure_end.c   ends the receives, requests and synchronizations that wait for one of them
- *   bufenlarge_ulfm.c          acknowledgement and revocation
+ *   bufenlarge_ulfm.c          MPICH's functions of ULFM
  *   bufenlarge_consensus.c     processes agree on which of them have failed; bufenlarge_meeting.c says for whom
  */
 #ifndef BUFENLARGE_FAILURE_H_INCLUDED
@@ -17,8 +17,9 @@
 
 /* Notes a failed process for all VCIs. To be called with the lock of the VCI that has found it; any number of times. */
 void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
-/* To be called by progress while vci->watches: learns what other VCIs have found, and ends what waits in vain. */
-void MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci);
+/* To be called by progress while vci->watches: learns what other VCIs and the process manager have found. Returns
+ * whether it is time to end what waits in vain. */
+bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci);
 /* The process manager has sent a signal, and was not asked since which processes have ended. */
 bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void);
 /* From now on progress ends what waits in vain: there is a failed process, or a revoked communicator. */
@@ -40,9 +41,11 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 /* Ends all receives and requests of this VCI that wait for a failed process or in a revoked communicator. */
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci);
 
-/* bufenlarge_ulfm.c */
-
+/* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
+void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
+/* Another process has revoked the communicator whose messages have this context here. */
 void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id);
+
 /* Sets is_failed[rank] for the members among the first `count` failures, and clears the others. Without a communicator
  * the members are the processes of the job. */
 void MPIDI_BUFENLARGE_failed_members(MPIR_Comm * comm, int count, bool * is_failed);
@@ -55,13 +58,10 @@ int MPIDI_BUFENLARGE_consensus(MPIR_Comm * comm, uint32_t * word_p, bool * all_k
 /* The messages by which the members of a communicator make one without those that have failed have tags of their own
  * for each attempt. */
 int MPIDI_BUFENLARGE_repair_tag(MPIR_Comm * comm);
-bool MPIDI_BUFENLARGE_is_repair_tag(int tag);
 /* The communicator of the attempt that the calling thread makes; NULL when it makes none. */
 extern __thread MPIR_Comm *MPIDI_BUFENLARGE_repaired;
 /* The current attempt has failed in this process: all others are told, so that none waits for it. */
 void MPIDI_BUFENLARGE_repair_give_up(MPIR_Comm * comm);
-/* Another member has said so. */
-bool MPIDI_BUFENLARGE_repair_is_given_up(MPIR_Comm * comm);
 /* One look at whether all processes of the job that have not failed have called this, in MPI_Finalize. */
 bool MPIDI_BUFENLARGE_survivors_met(void);
 /* Takes a message of another process about the communicator with this context. Returns what is wrong with it. */

@@ -75,19 +75,10 @@ int MPIDI_BUFENLARGE_consensus(MPIR_Comm * comm, uint32_t * word_p, bool * all_k
 
 /* -- attempts to make a communicator without those that have failed -- */
 
-/* Tags that no collective operation of MPICH uses; so many attempts later a tag is used again. */
-#define REPAIR_TAG 0x700000
-#define REPAIR_ATTEMPTS 0x10000
-
 int MPIDI_BUFENLARGE_repair_tag(MPIR_Comm * comm)
 {
-    return REPAIR_TAG + (int) (consensus_of(comm)->current.sequence % REPAIR_ATTEMPTS);
-}
-
-bool MPIDI_BUFENLARGE_is_repair_tag(int tag)
-{
-    const int plain = MPIR_TAG_MASK_ERROR_BITS(tag) & ~MPIR_TAG_COLL_BIT;
-    return plain >= REPAIR_TAG && plain < REPAIR_TAG + REPAIR_ATTEMPTS;
+    const uint32_t attempt = consensus_of(comm)->current.sequence % MPIDI_BUFENLARGE_REPAIR_ATTEMPTS;
+    return MPIDI_BUFENLARGE_REPAIR_TAG + (int) attempt;
 }
 
 void MPIDI_BUFENLARGE_repair_give_up(MPIR_Comm * comm)
@@ -95,12 +86,6 @@ void MPIDI_BUFENLARGE_repair_give_up(MPIR_Comm * comm)
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     MPIDI_BUFENLARGE_consensus_warn(consensus_of(comm));
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-}
-
-bool MPIDI_BUFENLARGE_repair_is_given_up(MPIR_Comm * comm)
-{
-    const consensus_t *consensus = MPIDI_COMM(comm, netmod.bufenlarge).consensus;
-    return consensus != NULL && MPIDI_BUFENLARGE_consensus_is_warned(consensus);
 }
 
 void MPIDI_BUFENLARGE_consensus_forget(MPIR_Comm * comm)

@@ -50,8 +50,8 @@ int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
         MPIDI_global.my_sigusr1_count = MPIDI_global.sigusr1_count;
         MPIDI_BUFENLARGE_failure_signal();
     }
-    if (MPL_atomic_relaxed_load_int(&vci->watches))
-        MPIDI_BUFENLARGE_failure_progress(vci);
+    if (MPL_atomic_relaxed_load_int(&vci->watches) && MPIDI_BUFENLARGE_failure_progress(vci))
+        MPIDI_BUFENLARGE_failure_end(vci);
     int mpi_errno = vci->mpi_errno;
     vci->mpi_errno = MPI_SUCCESS;
 
