@@ -87,11 +87,12 @@ static void send_to(const consensus_t * consensus, const decision_t * decision, 
     MPL_free(message);
 }
 
-static void send_to_all(const consensus_t * consensus, const bool * is_failed)
+/* To all others; is_failed may be NULL. */
+static void send_to_all(const consensus_t * consensus, const decision_t * decision, const bool * is_failed)
 {
     for (int rank = 0; rank < (int) consensus->size; rank++) {
-        if (rank != consensus->rank && !is_failed[rank])
-            send_to(consensus, &consensus->current, rank);
+        if (rank != consensus->rank && !(is_failed && is_failed[rank]))
+            send_to(consensus, decision, rank);
     }
 }
 
@@ -208,13 +209,13 @@ void MPIDI_BUFENLARGE_consensus_advance(consensus_t * consensus, bool * is_faile
         if (coordinator != rank)
             send_to(consensus, &consensus->current, coordinator);
         else if (rank > 0)
-            send_to_all(consensus, is_failed);
+            send_to_all(consensus, &consensus->current, is_failed);
     }
     if (!decided && (coordinator != rank || !has_heard_all(consensus, is_failed, heard)))
         return;
     decide(consensus);
     if (coordinator == rank)
-        send_to_all(consensus, is_failed);
+        send_to_all(consensus, &consensus->current, is_failed);
 }
 
 /* A warning is what a member knows at the beginning of the next agreement, which is as good as nothing. */
@@ -224,10 +225,7 @@ void MPIDI_BUFENLARGE_consensus_warn(consensus_t * consensus)
                                                                                     MPL_MEM_COMM)
     };
     MPIR_Assert(next.bits != NULL);
-    for (int rank = 0; rank < (int) consensus->size; rank++) {
-        if (rank != consensus->rank)
-            send_to(consensus, &next, rank);
-    }
+    send_to_all(consensus, &next, NULL);
     MPL_free(next.bits);
 }
 
@@ -267,15 +265,21 @@ void MPIDI_BUFENLARGE_consensus_begin(consensus_t * consensus, uint32_t word, co
     set_bits(consensus->current.bits + row_bytes(consensus->size), acknowledged, (int) consensus->size);
 }
 
-void MPIDI_BUFENLARGE_consensus_destroy(consensus_t * consensus)
+/* Forgets what has come for an agreement, or (NULL) all. */
+static void purge(const consensus_t * consensus)
 {
     arrived_t *arrived, *after;
     DL_FOREACH_SAFE(inbox, arrived, after) {
-        if (is_of(arrived, consensus)) {
+        if (consensus == NULL || is_of(arrived, consensus)) {
             DL_DELETE(inbox, arrived);
             MPL_free(arrived);
         }
     }
+}
+
+void MPIDI_BUFENLARGE_consensus_destroy(consensus_t * consensus)
+{
+    purge(consensus);
     DL_DELETE(consensuses, consensus);
     MPL_free(consensus->current.bits);
     MPL_free(consensus->last.bits);
@@ -284,9 +288,5 @@ void MPIDI_BUFENLARGE_consensus_destroy(consensus_t * consensus)
 
 void MPIDI_BUFENLARGE_consensus_clear(void)
 {
-    arrived_t *arrived, *after;
-    DL_FOREACH_SAFE(inbox, arrived, after) {
-        DL_DELETE(inbox, arrived);
-        MPL_free(arrived);
-    }
+    purge(NULL);
 }

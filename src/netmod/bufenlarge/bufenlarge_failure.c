@@ -70,24 +70,23 @@ void MPIDI_BUFENLARGE_failure_watch(void)
         MPL_atomic_release_store_int(&MPIDI_BUFENLARGE_vci(i)->watches, 1);
 }
 
-/* Returns false when it was on the list. */
-static bool add(uint32_t number, int8_t status, const char *text)
+/* Does nothing when it is on the list. */
+static void add(uint32_t number, int8_t status, const char *text)
 {
-    bool added = !MPIDI_BUFENLARGE_has_failed(number);
+    const bool is_new = !MPIDI_BUFENLARGE_has_failed(number);
     pthread_mutex_lock(&failures.mutex);
     const int count = MPL_atomic_relaxed_load_int(&failures.count);
-    if (added && count == failures.room) {
+    if (is_new && count == failures.room) {
         failures.room = 2 * count + 16;
         failures.list = MPL_realloc(failures.list, (size_t) failures.room * sizeof(failure_t), MPL_MEM_ADDRESS);
         MPIR_Assert(failures.list != NULL);
     }
-    if (added) {
+    if (is_new) {
         failures.list[count] = (failure_t) {.number = number,.status = status,.text = MPL_strdup(text) };
         MPL_atomic_release_store_int(&failures.count, count + 1);
         MPIDI_BUFENLARGE_failures = count + 1;
     }
     pthread_mutex_unlock(&failures.mutex);
-    return added;
 }
 
 void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)

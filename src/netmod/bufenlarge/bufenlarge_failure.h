@@ -27,6 +27,14 @@ void MPIDI_BUFENLARGE_failure_watch(void);
 /* Returns how many processes have failed, and the number of the i-th. */
 int MPIDI_BUFENLARGE_failure_count(void);
 uint32_t MPIDI_BUFENLARGE_failure_number(int i);
+/* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
+void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
+/* Another process has revoked the communicator whose messages have this context here. */
+void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id);
+
+/* Sets is_failed[rank] for the members among the first `count` failures, and clears the others. Without a communicator
+ * the members are the processes of the job. */
+void MPIDI_BUFENLARGE_failed_members(MPIR_Comm * comm, int count, bool * is_failed);
 /* To be called when the contexts are closed. */
 void MPIDI_BUFENLARGE_failures_free(void);
 
@@ -40,15 +48,6 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 
 /* Ends all receives and requests of this VCI that wait for a failed process or in a revoked communicator. */
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci);
-
-/* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
-void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
-/* Another process has revoked the communicator whose messages have this context here. */
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id);
-
-/* Sets is_failed[rank] for the members among the first `count` failures, and clears the others. Without a communicator
- * the members are the processes of the job. */
-void MPIDI_BUFENLARGE_failed_members(MPIR_Comm * comm, int count, bool * is_failed);
 
 /* bufenlarge_meeting.c, and in bufenlarge_consensus.c what arrives */
 

@@ -28,21 +28,23 @@ static int revoked_error(void)
     return mpi_errno;
 }
 
-/* The error of what waits for a rank; MPI_SUCCESS when that process has not failed. */
-static int rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank)
+/* The error of what waits for a process; MPI_SUCCESS when it has not failed. */
+static int process_error(const MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
 {
-    if (rank < 0)
-        return MPI_SUCCESS;
-    const MPIDI_BUFENLARGE_peer_t *peer =
-        MPIDI_BUFENLARGE_peer_known(vci, MPIDI_BUFENLARGE_number_of(comm, rank));
+    const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
     return peer && peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : MPI_SUCCESS;
 }
 
-/* The error of a receive from any source. With MPIR_CVAR_ENABLE_FT MPICH itself leaves it posted and says so. */
+static int rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank)
+{
+    return rank < 0 ? MPI_SUCCESS : process_error(vci, MPIDI_BUFENLARGE_number_of(comm, rank));
+}
+
+/* The error of what waits for any process of the communicator, until all failures are acknowledged. */
 static int any_source_error(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
-    if (!MPIR_CVAR_ENABLE_FT && !MPIDI_BUFENLARGE_anysource_enabled(comm))
+    if (!MPIDI_BUFENLARGE_anysource_enabled(comm))
         MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_PROC_FAILED, "**proc_failed");
     return mpi_errno;
 }
@@ -54,7 +56,10 @@ static int receive_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq
     MPIR_Comm *repaired = repairs ? rreq->comm : MPIDI_COMM(rreq->comm, netmod.bufenlarge).repaired;
     if ((rreq->comm->revoked && !repairs) || (repaired && MPIDI_BUFENLARGE_repair_is_given_up(repaired)))
         return revoked_error();
-    return source == MPI_ANY_SOURCE ? any_source_error(rreq->comm) : rank_error(vci, rreq->comm, source);
+    if (source != MPI_ANY_SOURCE)
+        return rank_error(vci, rreq->comm, source);
+    /* With this MPICH itself leaves the receive posted, and says so. */
+    return MPIR_CVAR_ENABLE_FT ? MPI_SUCCESS : any_source_error(rreq->comm);
 }
 
 /* -- posted receives -- */
@@ -178,6 +183,13 @@ static void end_partitioned(MPIR_Request * req, int error)
 }
 
 /* Whatever else would have completed it will not come. */
+static void complete_with(MPIR_Request * req, int error)
+{
+    req->status.MPI_ERROR = error;
+    for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
+        MPID_Request_complete(req);
+}
+
 static void end_request(MPIR_Request * req, int error)
 {
     if (req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV) {
@@ -191,9 +203,7 @@ static void end_request(MPIR_Request * req, int error)
         MPIDI_BUFENLARGE_outgoing_end(req, error);
         return;
     }
-    req->status.MPI_ERROR = error;
-    for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
-        MPID_Request_complete(req);
+    complete_with(req, error);
 }
 
 static void look_at_request(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
@@ -235,9 +245,7 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
  * own node by shared memory, which takes it. */
 int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci)
 {
-    const MPIDI_BUFENLARGE_peer_t *peer =
-        MPIDI_BUFENLARGE_peer_known(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
-    return peer && peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : MPI_SUCCESS;
+    return process_error(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
 }
 
 /* Makes a send to a process that has failed a request that is complete, with that error in its status: an error of the
@@ -258,9 +266,7 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
         *request = sreq;
     }
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-    sreq->status.MPI_ERROR = mpi_errno;
-    for (int left = MPIR_cc_get(*sreq->cc_ptr); left > 0; left--)
-        MPID_Request_complete(sreq);
+    complete_with(sreq, mpi_errno);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return MPI_SUCCESS;
 }
@@ -269,12 +275,9 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
 
 int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci_number)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci_number).lock);
-    if (source >= 0)
-        mpi_errno = rank_error(MPIDI_BUFENLARGE_vci(vci_number), comm, source);
-    else if (!MPIDI_BUFENLARGE_anysource_enabled(comm))
-        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_PROC_FAILED, "**proc_failed");
+    const int mpi_errno = source >= 0 ? rank_error(MPIDI_BUFENLARGE_vci(vci_number), comm, source)
+        : any_source_error(comm);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci_number).lock);
     return mpi_errno;
 }

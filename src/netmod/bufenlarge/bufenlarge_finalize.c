@@ -151,14 +151,14 @@ static int barrier_with_progress(void)
     bool is_set = false, in_vain = false;
     if (MPIR_Process.size == 1)
         return MPI_SUCCESS;
-    /* Without a thread the hang described above is possible. */
-    /* Nobody asks it while the thread waits for it. */
+    /* Nobody asks the process manager while the thread waits for it. */
     while (MPIDI_BUFENLARGE_failure_is_to_be_asked())
         make_progress();
     const bool lost_before = any_own_lost();
-    MPIDI_BUFENLARGE_global.waits_for_manager = true;
+    /* Without a thread the hang described above is possible. */
     if (!barrier_start(&barrier))
         return MPIR_pmi_barrier();
+    MPIDI_BUFENLARGE_global.waits_for_manager = true;
     while (!MPL_atomic_acquire_load_int(&barrier.done) && !in_vain) {
         make_progress();
         in_vain = waits_in_vain(&since, &is_set, lost_before);
