@@ -14,10 +14,15 @@
 
 #include "channel/settings.h"
 #include "protocol/phase_table.h"
+#include "protocol/wire.h"
 
 namespace bufenlarge::test {
 
 using Bytes = std::vector<std::byte>;
+
+// A wire version that this build does not speak.
+inline constexpr std::uint8_t kOtherWireVersion = 199;
+static_assert(kOtherWireVersion != kWireVersion);
 
 struct PhaseSpec {
   std::uint32_t slot_bytes;

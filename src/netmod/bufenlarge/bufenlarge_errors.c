@@ -66,6 +66,13 @@ const char *MPIDI_BUFENLARGE_start_error(void)
     return start_error;
 }
 
+/* Prints a warning. The library's warn callback, which has no use for `user`. */
+void MPIDI_BUFENLARGE_warn(void *user, const char *text)
+{
+    fprintf(stderr, "bufenlarge: rank %d: warning: %s\n", MPIR_Process.rank, text);
+    fflush(stderr);
+}
+
 /* Keeps the first error of a VCI until progress can return it, which ends whatever call makes progress then. That a
  * process has failed is told to those that wait for it only (bufenlarge_failure_end.c). */
 void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno)

@@ -70,6 +70,16 @@ void MPIDI_BUFENLARGE_failure_watch(void)
         MPL_atomic_release_store_int(&MPIDI_BUFENLARGE_vci(i)->watches, 1);
 }
 
+/* Calls that wait for more than one request print no more than "see the MPI_ERROR field" when they end the job, so the
+ * cause is printed here. That a process has ended is not: the process manager says so, once for the whole job. */
+static void warn(uint32_t number, int8_t status, const char *text)
+{
+    char warning[BUFENLARGE_MESSAGE_BYTES + 64];
+    snprintf(warning, sizeof(warning), "process %u is lost: %s", (unsigned) number, text);
+    if (status != BUFENLARGE_ERR_PEER)
+        MPIDI_BUFENLARGE_warn(NULL, warning);
+}
+
 /* Does nothing when it is on the list. */
 static void add(uint32_t number, int8_t status, const char *text)
 {
@@ -87,6 +97,8 @@ static void add(uint32_t number, int8_t status, const char *text)
         MPIDI_BUFENLARGE_failures = count + 1;
     }
     pthread_mutex_unlock(&failures.mutex);
+    if (is_new)
+        warn(number, status, text);
 }
 
 void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)

@@ -59,12 +59,6 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     goto fn_exit;
 }
 
-static void print_warning(void *user, const char *text)
-{
-    fprintf(stderr, "bufenlarge: rank %d: warning: %s\n", MPIR_Process.rank, text);
-    fflush(stderr);
-}
-
 static int open_context(MPIDI_BUFENLARGE_vci_t * vci)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
@@ -79,7 +73,7 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci)
         .read_done = MPIDI_BUFENLARGE_read_done,
         .fragment = MPIDI_BUFENLARGE_fragment,
         .source_released = MPIDI_BUFENLARGE_source_released,
-        .warn = print_warning,
+        .warn = MPIDI_BUFENLARGE_warn,
         .write_done = MPIDI_BUFENLARGE_write_done,
         .contexts = (uint32_t) MPIDI_global.n_vcis,
         .fatal = MPIDI_BUFENLARGE_fatal,

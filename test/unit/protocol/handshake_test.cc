@@ -93,19 +93,19 @@ TEST_CASE("a hello with any wrong bit in the job's key or the magic is unauthori
 TEST_CASE("a hello with a wrong key is unauthorized even if the version differs, too", "[handshake]") {
   Hello hello = right_hello();
   hello.job_key = 1;
-  hello.version = 9;
+  hello.version = kOtherWireVersion;
   hello.geometry = 0;
   CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
 }
 
 TEST_CASE("another wire version is refused with a text that has both versions", "[handshake]") {
   Hello hello = right_hello();
-  hello.version = 9;
+  hello.version = kOtherWireVersion;
   hello.rank = 1000;  // of another version only magic, version and key are read
   const HelloVerdict verdict = verdict_on(hello);
   CHECK_FALSE(verdict.hello);
   CHECK(verdict.reason == RejectReason::kVersion);
-  CHECK_THAT(verdict.text, Contains("version") && Contains("9") && Contains(std::to_string(kWireVersion)));
+  CHECK_THAT(verdict.text, Contains("version") && Contains("199") && Contains(std::to_string(kWireVersion)));
 }
 
 TEST_CASE("a hello with a rank beyond the job's size is unauthorized", "[handshake]") {
@@ -171,9 +171,9 @@ TEST_CASE("data that is no reject of this protocol is not decoded", "[handshake]
 
 TEST_CASE("the text of the rejected side has both sides' values, too", "[handshake]") {
   Reject reject = make_reject(RejectReason::kVersion, kOwn, 5);
-  reject.version = 9;
+  reject.version = kOtherWireVersion;
   CHECK_THAT(describe_reject(reject, kOwn),
-             Contains("version") && Contains("9") && Contains(std::to_string(kWireVersion)));
+             Contains("version") && Contains("199") && Contains(std::to_string(kWireVersion)));
   reject = make_reject(RejectReason::kGeometry, {0, 4, 640, 24, 0x11223344}, 5);
   CHECK_THAT(describe_reject(reject, kOwn), Contains("24 slots of 640 bytes") && Contains("16 slots of 512 bytes") &&
                                                 Contains("11223344") && Contains("aabbccdd"));

@@ -100,7 +100,7 @@ TEST_CASE("a hello is 53 bytes that begin with BE and the version", "[wire]") {
                     0x2122232425262728u, 0x3132333435363738u, 0x41424344, 0x51525354, 512, 16, 7, 0x61626364, 9};
   const HelloBytes bytes = encode_hello(hello);
   REQUIRE(bytes.size() == 53);
-  CHECK(bytes_of(bytes) == Numbers{'B', 'E', 8, 1, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
+  CHECK(bytes_of(bytes) == Numbers{'B', 'E', 9, 1, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
                                    0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,                              //
                                    0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,                              //
                                    0x44, 0x43, 0x42, 0x41, 0x54, 0x53, 0x52, 0x51,                              //
@@ -109,7 +109,7 @@ TEST_CASE("a hello is 53 bytes that begin with BE and the version", "[wire]") {
 
 TEST_CASE("a reject is 16 bytes that begin with BE, the version and the reason", "[wire]") {
   const Reject reject = make_reject(RejectReason::kGeometry, {1, 4, 512, 16, 0x61626364}, 7);
-  CHECK(bytes_of(reject) == Numbers{'B', 'E', 8, 3, 0, 2, 0, 0, 16, 0, 7, 0, 0x64, 0x63, 0x62, 0x61});
+  CHECK(bytes_of(reject) == Numbers{'B', 'E', 9, 3, 0, 2, 0, 0, 16, 0, 7, 0, 0x64, 0x63, 0x62, 0x61});
 }
 
 }  // namespace
