@@ -97,7 +97,7 @@ TEST_CASE("another wire version is refused, and both sides learn both versions",
   REQUIRE(forged.victim.failures.size() == 1);
   CHECK(forged.victim.failures[0].status == BUFENLARGE_ERR_PROTOCOL);
   CHECK_THAT(forged.victim.failures[0].text,
-             Contains("version") && Contains("199") && Contains(std::to_string(kWireVersion)));
+             Contains("version") && Contains("200") && Contains(std::to_string(kWireVersion)));
   CHECK(forged.victim.stats().connects_refused == 1);
 }
 

@@ -20,8 +20,8 @@ namespace bufenlarge::test {
 
 using Bytes = std::vector<std::byte>;
 
-// A wire version that this build does not speak.
-inline constexpr std::uint8_t kOtherWireVersion = 199;
+// A wire version that this build does not speak, and whose text has no digit of the one it does.
+inline constexpr std::uint8_t kOtherWireVersion = 200;
 static_assert(kOtherWireVersion != kWireVersion);
 
 struct PhaseSpec {

@@ -81,10 +81,26 @@ void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno)
         vci->mpi_errno = mpi_errno;
 }
 
+static void describe_loss(const MPIDI_BUFENLARGE_peer_t * peer, char text[BUFENLARGE_MESSAGE_BYTES])
+{
+    snprintf(text, BUFENLARGE_MESSAGE_BYTES, "process %u is lost: %s", (unsigned) peer->number, peer->lost_text);
+}
+
 /* Makes an error code that says why a lost peer cannot be reached. */
 int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
-    snprintf(text, sizeof(text), "process %u is lost: %s", (unsigned) peer->number, peer->lost_text);
+    describe_loss(peer, text);
     return MPIDI_BUFENLARGE_error(peer->lost_status, text);
+}
+
+/* Prints why a peer is lost: calls that wait for more than one request end a job with no more than "see the MPI_ERROR
+ * field". That a process has ended is not printed: the process manager says so, once for the whole job. */
+void MPIDI_BUFENLARGE_peer_warn(const MPIDI_BUFENLARGE_peer_t * peer)
+{
+    char text[BUFENLARGE_MESSAGE_BYTES];
+    if (peer->lost_status == BUFENLARGE_ERR_PEER)
+        return;
+    describe_loss(peer, text);
+    MPIDI_BUFENLARGE_warn(NULL, text);
 }

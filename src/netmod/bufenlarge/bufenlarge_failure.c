@@ -70,18 +70,8 @@ void MPIDI_BUFENLARGE_failure_watch(void)
         MPL_atomic_release_store_int(&MPIDI_BUFENLARGE_vci(i)->watches, 1);
 }
 
-/* Calls that wait for more than one request print no more than "see the MPI_ERROR field" when they end the job, so the
- * cause is printed here. That a process has ended is not: the process manager says so, once for the whole job. */
-static void warn(uint32_t number, int8_t status, const char *text)
-{
-    char warning[BUFENLARGE_MESSAGE_BYTES + 64];
-    snprintf(warning, sizeof(warning), "process %u is lost: %s", (unsigned) number, text);
-    if (status != BUFENLARGE_ERR_PEER)
-        MPIDI_BUFENLARGE_warn(NULL, warning);
-}
-
-/* Does nothing when it is on the list. */
-static void add(uint32_t number, int8_t status, const char *text)
+/* Returns whether it is new; does nothing when it is on the list. */
+static bool add(uint32_t number, int8_t status, const char *text)
 {
     const bool is_new = !MPIDI_BUFENLARGE_has_failed(number);
     pthread_mutex_lock(&failures.mutex);
@@ -97,14 +87,14 @@ static void add(uint32_t number, int8_t status, const char *text)
         MPIDI_BUFENLARGE_failures = count + 1;
     }
     pthread_mutex_unlock(&failures.mutex);
-    if (is_new)
-        warn(number, status, text);
+    return is_new;
 }
 
 void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
 {
     vci->looked = false;
-    add(peer->number, peer->lost_status, peer->lost_text);
+    if (add(peer->number, peer->lost_status, peer->lost_text))
+        MPIDI_BUFENLARGE_peer_warn(peer);
     MPIDI_BUFENLARGE_failure_watch();
 }
 

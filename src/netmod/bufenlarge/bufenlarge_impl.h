@@ -181,7 +181,7 @@ typedef struct {
     const void *data;           /* contiguous: its first byte; else as given by MPI */
     MPIR_Request *sreq;
     int vci;                    /* on both sides */
-    bufenlarge_status_t status; /* of the attempt on the fast path, if there was one */
+    bufenlarge_status_t status; /* of the attempt on the fast path; BUFENLARGE_OK if there was none */
     size_t sent;
 } MPIDI_BUFENLARGE_send_t;
 
@@ -195,12 +195,12 @@ void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);
 int MPIDI_BUFENLARGE_error(bufenlarge_status_t status, const char *text);
 const char *MPIDI_BUFENLARGE_start_error(void);
 int MPIDI_BUFENLARGE_peer_error(const MPIDI_BUFENLARGE_peer_t * peer);
+void MPIDI_BUFENLARGE_peer_warn(const MPIDI_BUFENLARGE_peer_t * peer);
 
 /* bufenlarge_peer.c */
 MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number);
 int MPIDI_BUFENLARGE_peer_of(MPIR_Comm * comm, int rank, int vci_number, MPIDI_BUFENLARGE_peer_t ** peer_p);
-int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank,
-                                    const MPIDI_BUFENLARGE_send_t * send,
+int MPIDI_BUFENLARGE_reachable_peer(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
                                     MPIDI_BUFENLARGE_peer_t ** peer_p);
 void MPIDI_BUFENLARGE_peer_lost(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number,
                                 bufenlarge_status_t status, const char *text);

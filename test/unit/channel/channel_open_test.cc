@@ -191,7 +191,7 @@ TEST_CASE("a response without the job's key, from another rank or to another att
   CHECK_THAT(error_of([](Hello& hello) { hello.job_key ^= 1; }), Contains("no Hello of this job"));
   CHECK_THAT(error_of([](Hello& hello) { hello.rank = 2; }), Contains("another process"));
   CHECK_THAT(error_of([](Hello& hello) { hello.attempt = 9; }), Contains("another process"));
-  CHECK_THAT(error_of([](Hello& hello) { hello.version = kOtherWireVersion; }), Contains("version") && Contains("199"));
+  CHECK_THAT(error_of([](Hello& hello) { hello.version = kOtherWireVersion; }), Contains("version") && Contains("200"));
   CHECK_THAT(error_of([](Hello& hello) { hello.slots = 99; }), Contains("99 slots") && Contains("16 slots"));
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("another wire version is refused with a text that has both versions", 
   const HelloVerdict verdict = verdict_on(hello);
   CHECK_FALSE(verdict.hello);
   CHECK(verdict.reason == RejectReason::kVersion);
-  CHECK_THAT(verdict.text, Contains("version") && Contains("199") && Contains(std::to_string(kWireVersion)));
+  CHECK_THAT(verdict.text, Contains("version") && Contains("200") && Contains(std::to_string(kWireVersion)));
 }
 
 TEST_CASE("a hello with a rank beyond the job's size is unauthorized", "[handshake]") {
@@ -173,7 +173,7 @@ TEST_CASE("the text of the rejected side has both sides' values, too", "[handsha
   Reject reject = make_reject(RejectReason::kVersion, kOwn, 5);
   reject.version = kOtherWireVersion;
   CHECK_THAT(describe_reject(reject, kOwn),
-             Contains("version") && Contains("199") && Contains(std::to_string(kWireVersion)));
+             Contains("version") && Contains("200") && Contains(std::to_string(kWireVersion)));
   reject = make_reject(RejectReason::kGeometry, {0, 4, 640, 24, 0x11223344}, 5);
   CHECK_THAT(describe_reject(reject, kOwn), Contains("24 slots of 640 bytes") && Contains("16 slots of 512 bytes") &&
                                                 Contains("11223344") && Contains("aabbccdd"));
