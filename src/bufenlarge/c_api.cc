@@ -36,7 +36,8 @@ bufenlarge::ProviderRequest provider_request(const bufenlarge::Knobs& knobs, std
   const bufenlarge::PhaseTable& phases = knobs.settings().phases;
   std::uint32_t slots_max = 0;
   for (std::uint8_t i = 0; i < phases.count; ++i) slots_max = std::max(slots_max, phases.at(i).slots);
-  return {knobs.values().provider, knobs.values().interface_name, knobs.values().arrival, slots_max, size - 1};
+  return {knobs.values().provider, knobs.values().interface_name,          knobs.values().arrival, slots_max,
+          size - 1,                knobs.settings().peer_timeout_us};
 }
 
 void deliver_up(void* user, std::uint32_t peer, const void* data, std::size_t bytes, unsigned marks) {

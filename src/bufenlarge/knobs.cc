@@ -197,6 +197,11 @@ bool read_shrink_after(Values& values, std::string_view text) {
   return read_duration_or_off(values.shrink_after_us, text);
 }
 
+bool read_peer_timeout(Values& values, std::string_view text) {
+  constexpr std::uint64_t kLeastUs = 5'000'000;  // a host is asked by probes of TCP that go in whole seconds
+  return read_duration_or_off(values.peer_timeout_us, text) && (text == "off" || values.peer_timeout_us >= kLeastUs);
+}
+
 bool read_count(std::uint32_t& into, std::string_view text, std::uint32_t most) {
   const auto value = number(text, 0, most);
   if (value) into = static_cast<std::uint32_t>(*value);
@@ -309,6 +314,7 @@ std::string Knobs::resolve() {
   settings.connect_timeout_us = values_.connect_timeout_us;
   settings.idle_close_us = values_.idle_close_us;
   settings.shrink_after_us = values_.shrink_after_us;
+  settings.peer_timeout_us = values_.peer_timeout_us;
   settings.connections_max = values_.connections.value_or(0);
   settings.hot_max = values_.hot_channels;
   settings_ = settings;

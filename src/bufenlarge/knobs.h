@@ -66,6 +66,7 @@ class Knobs {
     std::uint64_t connect_timeout_us = 0;
     std::uint64_t idle_close_us = 0;    // 0 is off
     std::uint64_t shrink_after_us = 0;  // 0 is off
+    std::uint64_t peer_timeout_us = 0;  // 0 is off
     std::optional<std::uint64_t> memory_max;   // bytes; 0 is no limit, nothing is auto
     std::optional<std::uint32_t> connections;  // 0 is no bound; nothing is auto
     std::uint32_t hot_channels = 0;

@@ -47,6 +47,29 @@ void connect(DeviceSide& active, DeviceSide& passive) {
   REQUIRE(both_poll(active, passive, [&] { return active.connected.size() > before; }));
 }
 
+TEST_CASE("a device says that a host is there whose process does nothing", "[.device][fabric_port][F5]") {
+  DeviceSide active, passive;
+  FabricPort::Link from = unanswered(active, passive);
+  const FabricPort::Link to = passive.accept(pattern(52));
+  REQUIRE(both_poll(active, passive, [&] { return !active.connected.empty(); }));
+  const FabricPort::Region region = active.port.allocate(64);
+  const FabricPort::Region there = passive.port.allocate(64);
+  const auto responds = [&] {
+    REQUIRE(active.port.ask(from, {region, there.remote_address(), there.remote_key()}));
+    return comes_true([&] { return active.port.responded(from); }, [&] { active.poll(); });
+  };
+  CHECK(responds());
+  CHECK(responds());
+  SECTION("the send queue is full") {
+    while (active.port.write(from, {region, region.data(), 8, there.remote_address(), there.remote_key(),
+                                    WriteUse::kWord}) != WriteResult::kAgain)
+      continue;
+    CHECK(responds());
+    CHECK(responds());
+  }
+  CHECK(active.lost.empty());
+}
+
 constexpr std::chrono::seconds kAtOnce{3};  // siw gives up after 10 s
 
 TEST_CASE("an attempt is closed on a device without waiting for the peer's answer", "[.device][fabric_port][S3]") {

@@ -121,6 +121,13 @@ TEST_CASE("the death of a process is reported once and harms nobody else", "[sim
         BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(reads_lost)});
 }
 
+TEST_CASE("who waits for a host that vanished is told, and a process that pauses is not lost", "[sim][F5]") {
+  hold(SimKind::kSilence, 300,
+       {BUFENLARGE_COUNT(deaths), BUFENLARGE_COUNT(failures_told), BUFENLARGE_COUNT(questions),
+        BUFENLARGE_COUNT(attempts_unanswered), BUFENLARGE_COUNT(pauses), BUFENLARGE_COUNT(notifications),
+        BUFENLARGE_COUNT(reads_lost)});
+}
+
 TEST_CASE("rings of one slot and slots of the smallest size lose nothing", "[sim][E2]") {
   hold(SimKind::kTight, 300,
        {BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(grant_words), BUFENLARGE_COUNT(notifications),

@@ -211,14 +211,14 @@ void SimWorld::check_memory(const SimPeer& peer) {
                     " registered bytes belong to none of " + std::to_string(channels) + " channels");
 }
 
-// Nothing that was advertised or read is left over.
 void SimWorld::check_reads(const SimPeer& peer) {
   const std::string who = "rank " + std::to_string(peer.rank()) + ": ";
-  const std::size_t advertised = peer.context()->core().sources.size();
-  if (config_.death) return;  // what a process advertised that died before it connected stays
-  if (advertised != 0) fabric_.violate(who + std::to_string(advertised) + " sources are left over");
-  const std::size_t bytes = peer.port().memory().user_bytes() - peer.context()->core().keeper.idle_bytes();
-  if (bytes != 0) fabric_.violate(who + std::to_string(bytes) + " bytes of the user are left registered");
+  const auto& sources = peer.context()->core().sources;
+  const bool may_stay = config_.death && sources.has_of_peer(config_.death->rank);  // it was never connected
+  if (sources.size() != 0 && !may_stay)
+    fabric_.violate(who + std::to_string(sources.size()) + " sources are left over");
+  if (const auto bytes = peer.port().memory().user_bytes() - peer.context()->core().keeper.idle_bytes(); bytes != 0)
+    fabric_.violate(who + std::to_string(bytes) + " bytes of the user are left registered");
 }
 
 void SimWorld::check_failures(const SimPeer& peer) {

@@ -26,7 +26,7 @@ class Draw {
     config_.start_us = 1'000'000 + (random_.next() >> random_.between(20, 40));
     config_.peers = kind_ == SimKind::kConnections ? random_.between(2, 6) : one_of({2, 2, 3, 4, 5, 6});
     if (kind_ == SimKind::kStall) config_.peers = random_.between(3, 5);
-    if (kind_ == SimKind::kDeath) config_.peers = random_.between(2, 5);
+    if (is(SimKind::kDeath) || is(SimKind::kSilence)) config_.peers = random_.between(2, 5);
     if (kind_ == SimKind::kBudget) config_.peers = random_.between(3, 8);
     if (kind_ == SimKind::kRoom) config_.peers = random_.between(3, 10);
     if (kind_ == SimKind::kCrowd) config_.peers = random_.between(24, 64);
@@ -307,6 +307,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_earning(config, kind);
   draw_hot_channels(config, kind);
   draw_kept(config, kind);
+  draw_silence(config, kind);
   return config;
 }
 

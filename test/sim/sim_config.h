@@ -77,6 +77,7 @@ struct SimConfig {
   std::vector<bool> earns;  // by rank: larger rings are earned; empty: the first that does not fit is enough
   std::optional<SimDeath> death;
   bool black_hole = false;        // the dead process's host does not respond any more
+  bool vanishes = false;          // ... and nobody is told that the process died
   std::optional<AckStall> stall;  // until_us counts from the start
   std::uint32_t unauthorized = 0;    // requests that are none of the job's
   bool close_early = false;       // contexts are closed while writes are under way
@@ -114,6 +115,7 @@ enum class SimKind : std::uint8_t {
   kEarned,       // larger rings are earned; they go back, are refused, and connections end
   kBudget,       // pinned memory is limited to little more than connections begin with
   kKept,         // reads of memory that stays registered, and is unmapped now and then
+  kSilence,      // a host vanishes, or nobody dies and hosts are asked again and again
 };
 [[nodiscard]] constexpr bool closes(SimKind kind) {
   return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd || kind == SimKind::kThousands;
@@ -133,6 +135,8 @@ void draw_budget(SimConfig& config, SimKind kind);
 void draw_earning(SimConfig& config, SimKind kind);
 // How much stays registered (sim_config_kept.cc).
 void draw_kept(SimConfig& config, SimKind kind);
+// Which host vanishes, and how long hosts take to respond (sim_config_silence.cc).
+void draw_silence(SimConfig& config, SimKind kind);
 // How many channels a process looks at, and what becomes of hints (sim_config_hot.cc).
 void draw_hot_channels(SimConfig& config, SimKind kind);
 

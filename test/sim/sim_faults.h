@@ -43,6 +43,8 @@ struct SimFaults {
   std::uint32_t first_stalls = 0;     // what the active side writes is unseen until it writes again
   std::uint32_t connect_us_max = 20;  // delay of a connection event
 
+  std::uint32_t response_us_max = 20;  // delay of a host's response to the question whether it is there
+
   // Processes
   std::uint32_t allocation_fails = 0;  // once: the next one succeeds
   std::uint32_t registration_fails = 0;  // of memory of the upper layer

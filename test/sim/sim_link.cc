@@ -295,4 +295,25 @@ void SimEndpoint::crash() {
   fabric_.busy.wake(*this);
 }
 
+// The other side learns nothing: it may go on writing until its queue is full.
+void SimEndpoint::vanish() {
+  stalled_ = false;
+  user_ = nullptr;
+  drop_unread();
+  writes_.clear();
+  closed_seen_ = true;
+  if (other_ == nullptr) return;
+  other_->gone_ = true;
+  other_->set_broken();
+}
+
+// ---- whether the other side's host responds: that of a process that pauses does
+
+void SimEndpoint::ask() {
+  ++fabric_.totals.questions;
+  response_us_ = fabric_.clock.now_us() + fabric_.delay(fabric_.faults.response_us_max);
+}
+
+bool SimEndpoint::responded() const { return !gone_ && fabric_.clock.now_us() >= response_us_; }
+
 }  // namespace bufenlarge::sim

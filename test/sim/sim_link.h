@@ -36,6 +36,9 @@ class SimEndpoint {
                                   std::uint32_t sequence);
   // What was read from its source by now still arrives; then the other side sees the loss.
   void close();
+  // Asks the other side's host, and says whether that has responded.
+  void ask();
+  [[nodiscard]] bool responded() const;
   // One completion that is due, of slots or data; nothing when there is none.
   [[nodiscard]] std::optional<WriteKind> take_completion();
   // What came with a write of the other side, whose receive is posted anew: the sequence of a response that has
@@ -47,6 +50,8 @@ class SimEndpoint {
   void set_connected() { connected_ = true; }
   // The process is gone: nothing is read any more, and the other side sees the loss.
   void crash();
+  // The process is gone with its host: nothing is read any more, and nothing tells the other side.
+  void vanish();
   // Nothing gets through any more; an event will say so.
   void set_broken();
   // The event that says so was given to the owner.
@@ -179,6 +184,9 @@ class SimEndpoint {
   bool stalled_ = false;  // what it has written waits for one more write
   bool spoken_to_ = false;  // something of the other side has been placed
   bool broken_ = false;
+  bool gone_ = false;  // the other side's host has vanished
+  std::uint32_t writes_to_gone_ = 0;
+  std::uint64_t response_us_ = 0;  // when the other side's host responds
   bool lost_ = false;
   bool doomed_ = false;  // the attempt is lost, whatever the other side does
   bool unreached_ = false;

@@ -225,7 +225,10 @@ void SimPeer::check_repeats(std::uint32_t peer, const Channel& channel, const Se
 void SimPeer::die() {
   world_.fabric.trace.note("%lld  dies", rank_);
   world_.gone[rank_] = true;
-  port_.crash();
+  if (world_.config.vanishes)
+    port_.vanish();
+  else
+    port_.crash();
   context_.reset();
 }
 

@@ -183,7 +183,27 @@ void SimPort::crash() {
   }
 }
 
+void SimPort::vanish() {
+  alive_ = false;
+  for (const Event& event : events_) {
+    if (event.kind != EventKind::kRequest || event.endpoint == nullptr) continue;
+    event.endpoint->set_doomed();
+    event.endpoint->set_unreached();
+  }
+  events_.clear();
+  for (SimEndpoint* endpoint : endpoints_) {
+    if (endpoint->open()) endpoint->vanish();
+  }
+}
+
 // ---- writes and events
+
+bool SimPort::ask(Link& link, const HostQuestion<Region>& question) {
+  if (question.region.data() == nullptr) fabric_.violate("a question without memory");
+  if (fabric_.random.chance(fabric_.faults.write_again)) return false;
+  link.endpoint()->ask();
+  return true;
+}
 
 WriteResult SimPort::write(Link& link, const RdmaWrite<Region>& write) {
   if (!link) return WriteResult::kFailed;

@@ -76,6 +76,8 @@ class SimPort {
   void reject(Request& request, std::span<const std::byte> data);
   [[nodiscard]] bool has_room(RoomFor what);
   [[nodiscard]] bool reached(const Link& link) const { return link && !link.endpoint()->unreached(); }
+  [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
+  [[nodiscard]] bool responded(const Link& link) const { return link.endpoint()->responded(); }
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
   [[nodiscard]] bool first_write_may_stall() const {
@@ -98,6 +100,8 @@ class SimPort {
   // ---- the world's
   // Every link breaks, nobody listens any more.
   void crash();
+  // The same, but the host goes, too, and nobody is told.
+  void vanish();
   // The same without a fault: the process closes its context.
   void leave();
   // A request whose private data is not a Hello of the job.

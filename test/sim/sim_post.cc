@@ -22,12 +22,16 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   const bool carries_data = is_data(use);
   const bool copied = (bytes <= fabric_.inline_bytes && !(carries_data && fabric_.ordered())) ||
                       (use == WriteUse::kWord && bytes == sizeof(GrantWord));
+  const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
+  if (gone_) {
+    if (++writes_to_gone_ > entries) return refuse(use);
+    return copied ? WriteResult::kCopied : WriteResult::kPosted;
+  }
   if (broken_ || other_ == nullptr) {
     // A device takes writes of a link that is no more, or says so: a channel has to bear either.
     const bool said = other_ == nullptr || fabric_.random.chance(500);
     return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
   }
-  const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
   if (incomplete_ >= entries || (held_ != 0 && !carries_data) || fabric_.random.chance(fabric_.faults.write_again))
     return refuse(use);
   const std::span<const std::byte> data(from, bytes);

@@ -18,7 +18,7 @@ namespace bufenlarge::sim {
   X(unauthorized) X(requests_closed) X(first_stalled) X(allocation_failures) X(registrations_refused) \
   X(data_writes) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written)         \
   X(ends) X(sources) X(reads) X(reads_lost) X(bytes_read) X(fragments_handed_up)                    \
-  X(read_fragments) X(pauses) X(deaths) X(failures_told) X(groups_late) X(groups_idle)              \
+  X(read_fragments) X(pauses) X(deaths) X(questions) X(failures_told) X(groups_late) X(groups_idle)              \
   X(closed) X(reopened) X(close_asked) X(close_for_room) X(close_refused) X(close_taken_back)       \
   X(no_room) X(beyond_limit) X(hot_words) X(hot_writes) X(cold_writes) X(hints) X(hints_lost)       \
   X(hints_late) X(hints_twice) X(unmaps) X(kept_hits) X(kept_evicted) X(kept_forgotten)

@@ -59,6 +59,14 @@ void FakePort::Link::close() {
     state->other->port->lost(state->other, "the peer closed the connection");
 }
 
+// What a question names is memory that writes may use.
+bool FakePort::ask(Link& link, const HostQuestion<Region>& question) {
+  if (fabric.at(question.key, question.address, 0) == nullptr || question.region.data() == nullptr)
+    fabric.violations.push_back("a question named memory that is not registered");
+  ++link.state()->asked;
+  return !refuses_questions;
+}
+
 FakePort::LinkState* FakePort::make_link(std::span<const std::byte> data, void* user) {
   const auto link = std::make_shared<LinkState>();
   fabric.links.push_back(link);

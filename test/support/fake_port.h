@@ -34,6 +34,8 @@ class FakePort {
     bool connected = false;
     std::uint32_t group = 0;
     bool reached = true;         // the peer's host has responded
+    std::uint32_t asked = 0;     // how often ask() was called
+    bool responds = false;       // the host, to what it was asked
   };
 
   class Link {
@@ -113,6 +115,8 @@ class FakePort {
   void set_give_way(std::function<bool(std::size_t bytes)> give_way) { give_way_ = std::move(give_way); }
   [[nodiscard]] bool has_room(RoomFor) const { return !no_descriptors; }
   [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
+  [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
+  [[nodiscard]] bool responded(const Link& link) const { return link.state()->asked != 0 && link.state()->responds; }
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }
@@ -164,6 +168,7 @@ class FakePort {
   bool refuses_open = false;
   bool no_descriptors = false;
   bool refuses_accept = false;
+  bool refuses_questions = false;
   std::function<bool(std::size_t bytes)> refuses_memory;
   std::function<bool(MemoryUse use, std::size_t bytes)> refuses_user_memory;
   // Decides what becomes of a write; without a value the port takes it.

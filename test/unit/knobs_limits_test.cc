@@ -76,6 +76,13 @@ TEST_CASE("connections stay open unless a time is set after which they close", "
   CHECK(resolved({{"SHRINK_AFTER", "1ms"}, {"SHRINK_AFTER", "off"}}).shrink_after_us == 0);
 }
 
+TEST_CASE("a host is given up after a minute of silence, after a set time, or never", "[knobs][F5]") {
+  CHECK(resolved({}).peer_timeout_us == 60'000'000);
+  CHECK(resolved({{"PEER_TIMEOUT", "5s"}}).peer_timeout_us == 5'000'000);
+  CHECK(resolved({{"PEER_TIMEOUT", "86400s"}}).peer_timeout_us == 86'400'000'000);
+  CHECK(resolved({{"PEER_TIMEOUT", "off"}}).peer_timeout_us == 0);
+}
+
 TEST_CASE("the limit on pinned memory is a number that holds two connections, none, or what the machine allows",
           "[knobs][B2]") {
   CHECK_FALSE(with({}).values().memory_max);

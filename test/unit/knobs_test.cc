@@ -39,8 +39,8 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"PHASES", "256,512,8256"}, {"SLOTS", "auto"}, {"THRESHOLD", "100%"}, {"ENLARGEMENT", "on"}, {"GROWTH", "earned"},
       {"VECTOR", "partial"}, {"PROVIDER", "auto"}, {"ARRIVAL", "auto"}, {"HOT_CHANNELS", "32"}, {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"REGISTRATION_CACHE", "auto"}, {"MEMORY_MONITOR", "auto"}, {"INTERFACE", ""},
-      {"ACK_TIMEOUT", "1s"}, {"CONNECT_TIMEOUT", "30s"}, {"IDLE_CLOSE", "off"}, {"SHRINK_AFTER", "off"},
-      {"CONNECTIONS", "auto"}, {"MEMORY_MAX", "auto"}, {"LOG", "off"}, {"LOG_FILE", ""}, {"MEMORY_LOG", ""}};
+      {"ACK_TIMEOUT", "1s"}, {"CONNECT_TIMEOUT", "30s"}, {"PEER_TIMEOUT", "60s"}, {"IDLE_CLOSE", "off"},
+      {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"}, {"MEMORY_MAX", "auto"}, {"LOG", "off"}, {"LOG_FILE", ""}, {"MEMORY_LOG", ""}};
   const Knobs defaults;
   REQUIRE(knobs().size() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -217,6 +217,7 @@ const std::map<std::string, std::vector<std::string>> kWrong{
     {"ACK_TIMEOUT", {"0s", "999us", "1", "s", "1h", "3601s", "-1s", "1.5s", "1 s", "1S", "99999999999999999999s",
                      "18446744073709551s"}},
     {"CONNECT_TIMEOUT", {"0s", "999us", "1", "86401s", "x", "ms"}},
+    {"PEER_TIMEOUT", {"0", "on", "Off", "4999ms", "1s", "0s", "25h", "86401s"}},
     {"IDLE_CLOSE", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
     {"SHRINK_AFTER", {"0", "on", "Off", "999us", "0s", "25h", "86401s"}},
     {"MEMORY_MAX", {"-1", "0", "on", "Auto", "1048575", "1M", "1125899906842625"}},

@@ -35,6 +35,7 @@
 #include "channel/rendezvous.h"
 #include "channel/send_ring.h"
 #include "channel/send_target.h"
+#include "protocol/silence.h"
 
 namespace bufenlarge {
 
@@ -116,6 +117,9 @@ class Channel : public SendTarget {
 
   // To be called now and then: asks for a smaller send ring when the present one is not needed.
   void look_at_use(std::uint64_t now_us);
+  // To be called now and then, with PEER_TIMEOUT: asks the peer's host whether it responds when nothing comes from the
+  // peer, and loses the connection when it does not.
+  void look_at_silence();
   // Whether it has grown and nothing is under way; then give_back() lets the send ring go back to the first phase, or
   // asks the peer, whose ring has grown, to end the connection, so that it begins anew.
   [[nodiscard]] bool may_give_back() const;
@@ -157,6 +161,7 @@ class Channel : public SendTarget {
   Connection<Port> connection_;
   Closing<Port> closing_;
   std::unique_ptr<Rendezvous<Port>> rendezvous_;
+  Silence silence_;
   bool released_ = false;  // after a failure: the memory
   bool ended_ = false;     // a connection of this channel has ended by agreement
 };

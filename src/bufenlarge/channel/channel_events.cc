@@ -14,6 +14,7 @@ void Channel<PortT>::on_connected(std::span<const std::byte> data) {
   if (failed() || !connection_.check_reply(data)) return;
   receive_ring_.watch();
   closing_.begin(core().port.now_us());
+  silence_.restart();
   core().closing.reopened += ended_;
   ended_ = false;
   if (rendezvous_) link_.want_service();
@@ -47,6 +48,18 @@ void Channel<PortT>::on_interrupted(std::string_view why) {
 template <class PortT>
 void Channel<PortT>::on_overdue() {
   if (!failed()) connection_.on_overdue();
+}
+
+template <class PortT>
+void Channel<PortT>::look_at_silence() {
+  if (!connected() || link_.lost()) return;
+  const auto taken = static_cast<std::uint32_t>(receive_ring_.consumer().consumed());
+  const Silence::Order order = silence_.look(taken, silence_.asked() && link_.responded());
+  if (order == Silence::Order::kAsk && !link_.ask()) silence_.not_asked();
+  if (order != Silence::Order::kLose) return;
+  const std::uint64_t seconds = core().settings.peer_timeout_us / 1'000'000;
+  link_.lose("the peer's host has not responded for " + std::to_string(seconds) +
+             " s (MPIR_CVAR_BUFENLARGE_PEER_TIMEOUT)");
 }
 
 }  // namespace bufenlarge

@@ -25,6 +25,7 @@ Context<PortT>::Context(Port& port, const ChannelSettings& settings, std::uint32
       loopback_(core_),
       closer_(core_),
       shrinker_(core_),
+      silent_(core_),
       reclaimer_(core_),
       hot_(core_) {
   core_.random_state = job_key + rank;
@@ -85,6 +86,7 @@ bool Context<PortT>::sleep(std::uint32_t timeout_us) {
     if (!core_.notified.empty() || !core_.pending.empty() || !core_.timed.empty() || !loopback_.idle()) return false;
     const SleepEnd end = core_.port.sleep(timeout_us);
     if (end == SleepEnd::kEvents) (void)poll_events();
+    look_at_time();  // rounds are rare now
     return true;
   }
   return false;
@@ -151,10 +153,11 @@ void Context<PortT>::serve_lists() {
 
 template <class PortT>
 void Context<PortT>::look_at_time() {
-  if (!closer_.on() && !shrinker_.on() && !reclaimer_.due() && core_.memory_sampler == nullptr) return;
+  if (!closer_.on() && !shrinker_.on() && !silent_.on() && !reclaimer_.due() && core_.memory_sampler == nullptr) return;
   const std::uint64_t now_us = core_.port.now_us();
   if (closer_.on()) closer_.look(now_us);
   if (shrinker_.on()) shrinker_.look(now_us);
+  if (silent_.on()) silent_.look(now_us);
   if (reclaimer_.due()) reclaimer_.look(now_us);
   if (core_.memory_sampler != nullptr) core_.memory_sampler->sample(now_us);
 }

@@ -23,6 +23,7 @@
 #include "channel/peer_table.h"
 #include "channel/reclaimer.h"
 #include "channel/shrinker.h"
+#include "channel/silent_peers.h"
 #include "channel/window_memory.h"
 
 namespace bufenlarge {
@@ -132,6 +133,7 @@ class Context {
   Loopback<Port> loopback_;
   Closer<Port> closer_;
   Shrinker<Port> shrinker_;
+  SilentPeers<Port> silent_;
   Reclaimer<Port> reclaimer_;
   HotChannels<Port> hot_;
   std::uint32_t refused_ = 0;

@@ -15,6 +15,9 @@
 //          first_write_may_stall() returns true where what the side that called open() writes first may stay unseen
 //          at the other side until one more write comes (siw, docs/fabric-assumptions.md).
 //          reached() returns false while the port knows that the peer's host has not responded to open().
+//          ask() asks the peer's host whether it still responds: the kernel or the device there, so that of a process
+//          that computes or is stopped responds, too. No memory is read or written. It returns false when nothing can
+//          be asked now; otherwise responded() returns true from when the host has responded since.
 //          completions_mark() returns a mark in the completion queue of the link, and completions_read(mark) true when
 //          poll() has read everything that was in the queue then; both may say so late, but not never while poll() is
 //          called.
@@ -107,6 +110,14 @@ struct RdmaWrite {
   std::uint32_t sequence = 0;  // of the read request, with kLastData; otherwise 0
 };
 
+// What ask() may name: registered memory of this side and of the peer.
+template <class Region>
+struct HostQuestion {
+  const Region& region;
+  std::uint64_t address;  // at the peer
+  std::uint32_t key;      // of the peer's memory
+};
+
 // What registered memory of the user is used for.
 enum class MemoryUse : std::uint8_t {
   kSource,       // own writes read it
@@ -146,7 +157,7 @@ template <class P>
 concept Port = requires(P port, typename P::Region region, typename P::Link link, typename P::Request& request,
                         std::span<const std::byte> data, const void* address, void* user, std::size_t bytes,
                         const RdmaWrite<typename P::Region>& write, void* memory, MemoryUse memory_use,
-                        std::uint64_t mark) {
+                        std::uint64_t mark, const HostQuestion<typename P::Region>& question) {
   { region.data() } -> std::same_as<std::byte*>;
   { region.bytes() } -> std::same_as<std::size_t>;
   { region.remote_address() } -> std::same_as<std::uint64_t>;
@@ -157,6 +168,8 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;
   port.reject(request, data);
   { port.reached(link) } -> std::same_as<bool>;
+  { port.ask(link, question) } -> std::same_as<bool>;
+  { port.responded(link) } -> std::same_as<bool>;
   { port.has_room(RoomFor::kAttempt) } -> std::same_as<bool>;
   { port.write(link, write) } -> std::same_as<WriteResult>;
   { port.completions_mark(link) } -> std::same_as<std::uint64_t>;

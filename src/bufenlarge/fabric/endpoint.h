@@ -29,7 +29,7 @@ struct WritePart {
 inline constexpr std::size_t kWritePartsMax = 4;
 
 struct Endpoint {
-  enum class Operation : std::uint8_t { kSlots, kWord, kData, kMessage, kReceive };
+  enum class Operation : std::uint8_t { kSlots, kWord, kData, kMessage, kReceive, kQuestion };
   // What the context of an operation points to.
   struct Tag {
     Endpoint* endpoint;  // nullptr: a receive that all endpoints share
@@ -42,13 +42,23 @@ struct Endpoint {
               {this, Operation::kWord},
               {this, Operation::kData},
               {this, Operation::kMessage},
-              {this, Operation::kReceive}}} {}
+              {this, Operation::kReceive},
+              {this, Operation::kQuestion}}} {}
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
   [[nodiscard]] void* context(Operation operation) { return &tags[static_cast<std::size_t>(operation)]; }
 
-  std::array<Tag, 5> tags;
+  // What the peer's host was asked last (fabric_port_ask.cc).
+  struct Question {
+    bool posted = false;  // verbs: a read, in the send queue; otherwise that was full
+    bool done = false;    // ... and the read has ended
+    std::uint32_t mark = 0;  // of `completed`
+    int socket = -1;         // tcp
+    std::uint64_t asked_us = 0;
+  };
+
+  std::array<Tag, 6> tags;
   EndpointFid fid;
   void* user = nullptr;  // of the link, handed to each callback; nullptr after it was closed
   FabricPort* port = nullptr;
@@ -60,6 +70,8 @@ struct Endpoint {
   bool attempt = false;        // without an event yet, and not to be closed before (close_waits_for_answer())
   std::uint32_t received = 0;  // receives of this endpoint that have completed, modulo 2^32
   std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
+  std::uint32_t completed = 0;  // those whose completion was, modulo 2^32
+  Question question;
   // When it was closed: its queue, a mark in that, and how often the event queue had been found empty.
   const CompletionQueue* closed_queue = nullptr;
   std::uint64_t closed_mark = 0;
@@ -67,7 +79,8 @@ struct Endpoint {
 
   // For another connection.
   void renew() {
-    held_count = received = posted = 0;
+    held_count = received = posted = completed = 0;
+    question = {};
     holds_data = false;
   }
 };

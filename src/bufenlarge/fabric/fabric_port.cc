@@ -25,7 +25,10 @@ constexpr std::uint32_t kPortWideProgress = FI_VERSION(1, 18);
 }  // namespace
 
 FabricPort::FabricPort(const ProviderRequest& request)
-    : info_(choose_provider(request)), arrival_choice_(request.arrival), peers_(request.peers) {
+    : info_(choose_provider(request)),
+      arrival_choice_(request.arrival),
+      peers_(request.peers),
+      peer_timeout_us_(request.peer_timeout_us) {
   fid_fabric* fabric = nullptr;
   must("fi_fabric", fi_fabric(info_->fabric_attr, &fabric, nullptr));
   fabric_.reset(fabric);

@@ -37,6 +37,7 @@
 #include "fabric/provider.h"
 #include "fabric/queue_memory.h"
 #include "fabric/ready_queues.h"
+#include "fabric/tcp_sockets.h"
 
 namespace bufenlarge {
 
@@ -66,6 +67,9 @@ class FabricPort {
   // On tcp the peer's kernel responds for a process that computes, so a connection whose socket has no peer yet is one
   // to a host that does not respond. On verbs nothing tells.
   [[nodiscard]] bool reached(const Link& link) const;
+  // See channel/port.h.
+  [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
+  [[nodiscard]] bool responded(Link& link);
   // Closes the endpoint of a link, and gives back what it holds; that of an attempt, on iWARP, when it has its event.
   // Called by the link.
   void close(Endpoint& endpoint);
@@ -188,6 +192,8 @@ class FabricPort {
   [[nodiscard]] WriteResult write_tcp_slots(Endpoint& endpoint, const WritePart& part, WriteUse use) const;
   [[nodiscard]] bool post_message(Endpoint& endpoint, std::uint32_t sequence) const;
   [[nodiscard]] WriteResult write_verbs(Link& link, RdmaWrite<Region> write) const;
+  [[nodiscard]] bool ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& question) const;
+  [[nodiscard]] bool ask_tcp(Endpoint& endpoint);
   static WriteResult result_of(ssize_t code, bool copied) {
     if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
     return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;
@@ -211,6 +217,7 @@ class FabricPort {
   std::vector<fid*> waited_;  // of sleep(): the queues
   std::vector<pollfd> watched_;
   ReadyQueues ready_;  // tcp
+  TcpSockets sockets_;
   WordCopySlab words_;
   MemoryRegion shared_places_;
   SharedReceiveFid shared_receive_;  // empty where notifications are on, or where the device has none
@@ -234,6 +241,7 @@ class FabricPort {
   ArrivalVerdict arrival_;
   const ArrivalChoice arrival_choice_;
   const std::uint32_t peers_;   // expected
+  const std::uint64_t peer_timeout_us_;
   std::uint32_t receives_ = 0;  // that each endpoint posts
   bool immediate_data_ = false;
   bool inline_words_ = false;

@@ -57,9 +57,10 @@ void FabricPort::on_entry(Handler& handler, const fi_cq_data_entry& entry) {
   }
   Endpoint& endpoint = *tag->endpoint;
   if (endpoint.user == nullptr) return;
-  if (verbs_) --endpoint.posted;
+  if (verbs_) --endpoint.posted, ++endpoint.completed;
   if (tag->operation == Operation::kSlots) handler.on_written(endpoint.user);
   if (tag->operation == Operation::kData) handler.on_data_written(endpoint.user);
+  if (tag->operation == Operation::kQuestion) endpoint.question.done = true;
 }
 
 // A notification, or the end of a response. The receive is posted again before the peer can use it: the channel

@@ -18,6 +18,7 @@ struct ProviderRequest {
   ArrivalChoice arrival = ArrivalChoice::kAuto;
   std::uint32_t slots_max = 16;  // most slots of a ring, and so most notifications on their way from one peer
   std::uint32_t peers = 64;      // expected number; it determines the size of the first completion queue
+  std::uint64_t peer_timeout_us = 60'000'000;  // after this long without a response a peer is given up
 };
 
 // Entries of a verbs send queue. A write that finds none free returns kAgain; the channel posts such writes

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// How a FabricPort asks whether the host of a peer still responds.
+//
+// On tcp the kernel has the response: in what it knows of the connection (tcp_sockets.h). On verbs it is the end of an
+// RDMA read of no bytes, which the peer's device, or the kernel that is one, responds to; a write would not do on
+// iWARP, where it ends when the own kernel has it.
+#include "fabric/fabric_port.h"
+
+namespace bufenlarge {
+
+bool FabricPort::ask(Link& link, const HostQuestion<Region>& question) {
+  return verbs_ ? ask_verbs(*link.endpoint(), question) : ask_tcp(*link.endpoint());
+}
+
+bool FabricPort::responded(Link& link) {
+  Endpoint& endpoint = *link.endpoint();
+  if (verbs_) return endpoint.question.posted ? endpoint.question.done : endpoint.completed != endpoint.question.mark;
+  const bool responded = host_responded(endpoint.question.socket, (now_us() - endpoint.question.asked_us) / 1000);
+  if (responded) end_probes(endpoint.question.socket);
+  return responded;
+}
+
+// What fills the send queue is a question, too: each completion of it is a response.
+bool FabricPort::ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& question) const {
+  Endpoint::Question& asked = endpoint.question;
+  if (asked.posted && !asked.done) return true;  // of an earlier question, and still on its way
+  asked = {.mark = endpoint.completed};
+  if (endpoint.posted == info_->tx_attr->size) return true;
+  const ssize_t code =
+      fi_read(endpoint.fid.get(), question.region.data(), 0, question.region.descriptor(), 0, question.address,
+              question.key, endpoint.context(Endpoint::Operation::kQuestion));
+  asked.posted = code == 0;
+  endpoint.posted += asked.posted;
+  return asked.posted;
+}
+
+bool FabricPort::ask_tcp(Endpoint& endpoint) {
+  constexpr std::uint64_t kProbesInTime = 16;  // so that some may be lost
+  sockaddr_in own;
+  sockaddr_in peer;
+  std::size_t own_bytes = sizeof own;
+  std::size_t peer_bytes = sizeof peer;
+  const bool stands = fi_getname(&endpoint.fid->fid, &own, &own_bytes) == 0 &&
+                      fi_getpeer(endpoint.fid.get(), &peer, &peer_bytes) == 0;
+  const int socket = stands ? sockets_.find(own, peer) : -1;
+  endpoint.question = {.socket = socket, .asked_us = now_us()};
+  return socket >= 0 && begin_probes(socket, peer_timeout_us_ / kProbesInTime / 1'000'000);
+}
+
+}  // namespace bufenlarge

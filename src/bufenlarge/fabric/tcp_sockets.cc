@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "fabric/tcp_sockets.h"
+
+#include <dirent.h>
+#include <linux/tcp.h>  // glibc's struct tcp_info ends before tcpi_notsent_bytes
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+
+namespace bufenlarge {
+
+namespace {
+
+// A connection of this process: no two of them have the same own port and the same peer.
+std::uint64_t connection_of(const sockaddr_in& own, const sockaddr_in& peer) {
+  return std::uint64_t{own.sin_port} << 48 | std::uint64_t{peer.sin_port} << 32 | peer.sin_addr.s_addr;
+}
+
+bool addresses_of(int socket, sockaddr_in& own, sockaddr_in& peer) {
+  socklen_t own_bytes = sizeof own;
+  socklen_t peer_bytes = sizeof peer;
+  return getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_bytes) == 0 && own.sin_family == AF_INET &&
+         getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_bytes) == 0 && peer.sin_family == AF_INET;
+}
+
+bool set_option(int socket, int level, int option, std::uint64_t value) {
+  const auto number = static_cast<int>(value);
+  return setsockopt(socket, level, option, &number, sizeof number) == 0;
+}
+
+}  // namespace
+
+int TcpSockets::find(const sockaddr_in& own, const sockaddr_in& peer) {
+  const std::uint64_t wanted = connection_of(own, peer);
+  const auto stands = [&](const auto& found) {
+    sockaddr_in own_there;
+    sockaddr_in peer_there;
+    return found != known_.end() && addresses_of(found->second, own_there, peer_there) &&
+           connection_of(own_there, peer_there) == wanted;
+  };
+  auto found = known_.find(wanted);
+  if (!stands(found)) {
+    look_through_descriptors();
+    found = known_.find(wanted);
+  }
+  return found == known_.end() ? -1 : found->second;
+}
+
+void TcpSockets::look_through_descriptors() {
+  known_.clear();
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir("/proc/self/fd"), closedir);
+  if (!all) return;
+  while (const dirent* entry = readdir(all.get())) {
+    char* end = nullptr;
+    const long socket = std::strtol(entry->d_name, &end, 10);
+    sockaddr_in own;
+    sockaddr_in peer;
+    if (end == entry->d_name || !addresses_of(static_cast<int>(socket), own, peer)) continue;
+    known_[connection_of(own, peer)] = static_cast<int>(socket);
+  }
+}
+
+bool begin_probes(int socket, std::uint64_t interval_s) {
+  constexpr std::uint64_t kProbesMax = 127;  // Linux, MAX_TCP_KEEPCNT and MAX_TCP_KEEPINTVL
+  constexpr std::uint64_t kIntervalMaxS = 32'767;
+  return set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1) &&
+         set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::clamp<std::uint64_t>(interval_s, 1, kIntervalMaxS)) &&
+         set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbesMax) && set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+void end_probes(int socket) { (void)set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 0); }
+
+// Bytes that are not sent while none is on its way wait for the peer's window. One probe of that may be lost; two that
+// have no response tell of the host.
+bool host_responded(int socket, std::uint64_t ms) {
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return true;  // its end is told elsewhere
+  const bool window_is_closed = bytes >= offsetof(tcp_info, tcpi_notsent_bytes) + sizeof info.tcpi_notsent_bytes &&
+                                info.tcpi_unacked == 0 && info.tcpi_notsent_bytes != 0;
+  return info.tcpi_last_ack_recv < ms || (window_is_closed && info.tcpi_probes < 2);
+}
+
+}  // namespace bufenlarge

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The kernel's view of the connections of libfabric's tcp provider: whether the host at the other end responds.
+//
+// libfabric hands out no descriptor of an endpoint, so it is found by the addresses of the connection. The sockets stay
+// libfabric's: nothing is read, written or closed here. One thread at a time may call an object.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace bufenlarge {
+
+class TcpSockets {
+ public:
+  // Returns the descriptor of this process's socket between the two addresses, or -1 where there is none. Looks through
+  // all descriptors of the process when it does not know the socket.
+  [[nodiscard]] int find(const sockaddr_in& own, const sockaddr_in& peer);
+
+ private:
+  void look_through_descriptors();
+
+  std::unordered_map<std::uint64_t, int> known_;  // by connection; may be out of date
+};
+
+// Lets the kernel probe the peer's host after a second, and then every `interval_s` seconds, at least one, while
+// nothing is on its way there (tcp(7), TCP_KEEPINTVL), until end_probes(). What is on its way TCP itself sends again.
+// Returns false when the kernel refuses. The kernel ends the connection after 127 probes without a response.
+[[nodiscard]] bool begin_probes(int socket, std::uint64_t interval_s);
+void end_probes(int socket);
+
+// Returns whether a segment of the peer's host has come within the last `ms` milliseconds, or none is to be expected:
+// a peer that takes nothing, since it is stopped, is probed in intervals that grow to two minutes (TCP's zero window).
+[[nodiscard]] bool host_responded(int socket, std::uint64_t ms);
+
+}  // namespace bufenlarge

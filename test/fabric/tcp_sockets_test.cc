@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "fabric/tcp_sockets.h"
+
+#include <arpa/inet.h>
+#include <catch2/catch.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "fabric/port_side.h"
+
+namespace bufenlarge::test {
+namespace {
+
+struct Socket {
+  explicit Socket(int descriptor_in) : descriptor(descriptor_in) { REQUIRE(descriptor >= 0); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  ~Socket() { ::close(descriptor); }
+  const int descriptor;
+};
+
+using Name = int (*)(int, sockaddr*, socklen_t*);
+
+sockaddr_in address_of(int socket, Name name) {
+  sockaddr_in made{};
+  socklen_t bytes = sizeof made;
+  REQUIRE(name(socket, reinterpret_cast<sockaddr*>(&made), &bytes) == 0);
+  return made;
+}
+
+// A connection over loopback, with both ends in this process.
+struct TcpPair {
+  TcpPair() {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(bind(listener.descriptor, reinterpret_cast<sockaddr*>(&any), sizeof any) == 0);
+    REQUIRE(listen(listener.descriptor, 1) == 0);
+    any = address_of(listener.descriptor, getsockname);
+    REQUIRE(connect(from.descriptor, reinterpret_cast<sockaddr*>(&any), sizeof any) == 0);
+    to = accept(listener.descriptor, nullptr, nullptr);
+    REQUIRE(to >= 0);
+  }
+  ~TcpPair() { ::close(to); }
+  Socket listener{socket(AF_INET, SOCK_STREAM, 0)};
+  Socket from{socket(AF_INET, SOCK_STREAM, 0)};
+  int to = -1;
+};
+
+int found(TcpSockets& sockets, int socket) {
+  return sockets.find(address_of(socket, getsockname), address_of(socket, getpeername));
+}
+
+int keeps_alive(int socket) {
+  int on = 0;
+  socklen_t bytes = sizeof on;
+  REQUIRE(getsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, &bytes) == 0);
+  return on;
+}
+
+TEST_CASE("a socket is found by the addresses of its connection", "[tcp_sockets][F5]") {
+  TcpSockets sockets;
+  const TcpPair first;
+  const TcpPair second;
+  CHECK(found(sockets, first.from.descriptor) == first.from.descriptor);
+  CHECK(found(sockets, first.to) == first.to);
+  CHECK(found(sockets, second.from.descriptor) == second.from.descriptor);
+  const TcpPair later;
+  CHECK(found(sockets, later.to) == later.to);
+  SECTION("one that is none of this process") {
+    sockaddr_in peer = address_of(later.to, getpeername);
+    peer.sin_port = htons(1);
+    CHECK(sockets.find(address_of(later.to, getsockname), peer) == -1);
+  }
+}
+
+TEST_CASE("a descriptor that has gone to another connection is not taken for the old one", "[tcp_sockets][F5]") {
+  TcpSockets sockets;
+  sockaddr_in own{};
+  sockaddr_in peer{};
+  {
+    const TcpPair gone;
+    own = address_of(gone.from.descriptor, getsockname);
+    peer = address_of(gone.from.descriptor, getpeername);
+    REQUIRE(sockets.find(own, peer) == gone.from.descriptor);
+  }
+  const TcpPair later;  // has its numbers
+  CHECK(sockets.find(own, peer) == -1);
+  CHECK(found(sockets, later.from.descriptor) == later.from.descriptor);
+}
+
+TEST_CASE("the host of a peer that does nothing responds to probes", "[tcp_sockets][F5]") {
+  const TcpPair pair;
+  (void)comes_true([] { return false; }, [] {}, std::chrono::milliseconds(500));
+  CHECK_FALSE(host_responded(pair.from.descriptor, 400));
+  REQUIRE(begin_probes(pair.from.descriptor, 0));
+  CHECK(keeps_alive(pair.from.descriptor) == 1);
+  CHECK(comes_true([&] { return host_responded(pair.from.descriptor, 400); }, [] {}));
+  end_probes(pair.from.descriptor);
+  CHECK(keeps_alive(pair.from.descriptor) == 0);
+}
+
+TEST_CASE("the host of a peer that takes nothing counts as one that responds", "[tcp_sockets][F5]") {
+  const TcpPair pair;
+  const Bytes data(64 * 1024);
+  while (send(pair.from.descriptor, data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) continue;
+  (void)comes_true([] { return false; }, [] {}, std::chrono::seconds(3));  // probes come in ever longer intervals
+  CHECK(host_responded(pair.from.descriptor, 1));
+}
+
+TEST_CASE("a port's question to a host is answered, whatever its process does", "[fabric_port][F5]") {
+  Connected both;
+  const FabricPort::Region region = both.active.port.allocate(64);
+  const FabricPort::Region there = both.passive.port.allocate(64);
+  const auto ask = [&] {
+    return both.active.port.ask(both.from, {region, there.remote_address(), there.remote_key()});
+  };
+  REQUIRE(ask());
+  CHECK(comes_true([&] { return both.active.port.responded(both.from); }, [&] { both.active.poll(); }));
+  (void)comes_true([] { return false; }, [&] { both.active.poll(); }, std::chrono::milliseconds(300));
+  REQUIRE(ask());
+  CHECK_FALSE(both.active.port.responded(both.from));  // probes begin after a second
+  CHECK(comes_true([&] { return both.active.port.responded(both.from); }, [&] { both.active.poll(); }));
+  CHECK(both.active.lost.empty());
+}
+
+}  // namespace
+}  // namespace bufenlarge::test
