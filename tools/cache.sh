@@ -142,6 +142,7 @@ build_sanitized() {
 
 build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev)
 test_packages=(catch2 python3)
+cut_packages=(nftables iproute2)
 mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 
 need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/null; }

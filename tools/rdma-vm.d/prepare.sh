@@ -9,7 +9,7 @@ guest_packages=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 iputi
 
 # The modules of the guest in the order of loading, without the modules that they depend on. rxe and siw
 # request their checksums by the name of the algorithm, so they have no dependency on those modules.
-guest_modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_net veth sch_netem
+guest_modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_net veth sch_netem nf_tables
     crc32_generic crc32_pclmul crc32c_generic crc32c_intel ib_uverbs rdma_ucm)
 
 # Sets `kernel`, the version of Debian's current kernel, and `package_version`, that of its packages.
