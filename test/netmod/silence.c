@@ -178,6 +178,7 @@ int main(int argc, char **argv)
         return test_end();
     alarm(FINALIZE_LIMIT);
     MPI_Finalize();
-    printf(" No Errors\n");
+    if (test_rank == 0)
+        puts(" No Errors");
     return 0;
 }
