@@ -189,17 +189,14 @@ bool read_duration_or_off(std::uint64_t& into, std::string_view text) {
   return text == "off" || read_duration(into, text, 24 * kHourUs);
 }
 
-bool read_idle_close(Values& values, std::string_view text) {
-  return read_duration_or_off(values.idle_close_us, text);
-}
+bool read_idle_close(Values& values, std::string_view text) { return read_duration_or_off(values.idle_close_us, text); }
 
 bool read_shrink_after(Values& values, std::string_view text) {
   return read_duration_or_off(values.shrink_after_us, text);
 }
 
-bool read_peer_timeout(Values& values, std::string_view text) {
-  constexpr std::uint64_t kLeastUs = 5'000'000;  // a host is asked by probes of TCP that go in whole seconds
-  return read_duration_or_off(values.peer_timeout_us, text) && (text == "off" || values.peer_timeout_us >= kLeastUs);
+bool read_peer_timeout(Values& values, std::string_view text) {  // TCP's probes go in whole seconds
+  return read_duration_or_off(values.peer_timeout_us, text) && (text == "off" || values.peer_timeout_us >= 5'000'000);
 }
 
 bool read_count(std::uint32_t& into, std::string_view text, std::uint32_t most) {
@@ -298,8 +295,7 @@ std::string Knobs::resolve() {
                                       " bytes of payload, so the threshold can be 1 to " +
                                       std::to_string(phase.capacity()) + " bytes there");
     if (i > 0 && phase.stride() <= settings.phases.phases[i - 1].stride())
-      return refusal("PHASES",
-                     "slots are rounded up to 8 bytes, so each must be at least 8 larger than the one before");
+      return refusal("PHASES", "slots are rounded up to 8 bytes, so each must be at least 8 larger than the one before");
     if (i > 0 && phase.threshold_bytes <= settings.phases.phases[i - 1].threshold_bytes)
       return refusal("THRESHOLD", "must grow from phase to phase");
   }

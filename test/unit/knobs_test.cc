@@ -40,7 +40,8 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"VECTOR", "partial"}, {"PROVIDER", "auto"}, {"ARRIVAL", "auto"}, {"HOT_CHANNELS", "32"}, {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"REGISTRATION_CACHE", "auto"}, {"MEMORY_MONITOR", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"}, {"CONNECT_TIMEOUT", "30s"}, {"PEER_TIMEOUT", "60s"}, {"IDLE_CLOSE", "off"},
-      {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"}, {"MEMORY_MAX", "auto"}, {"LOG", "off"}, {"LOG_FILE", ""}, {"MEMORY_LOG", ""}};
+      {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"}, {"MEMORY_MAX", "auto"}, {"LOG", "off"}, {"LOG_FILE", ""},
+      {"MEMORY_LOG", ""}};
   const Knobs defaults;
   REQUIRE(knobs().size() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
