@@ -44,7 +44,7 @@ TEST_CASE("the version names the wire version", "[c_api]") {
 }
 
 TEST_CASE("knobs can be listed, and an index beyond the last has an empty name", "[c_api]") {
-  CHECK(bufenlarge_knob_count() == 23);
+  CHECK(bufenlarge_knob_count() == 24);
   CHECK(std::string(bufenlarge_knob_name(0)) == "PHASES");
   CHECK(std::string(bufenlarge_knob_name(bufenlarge_knob_count())).empty());
 }
