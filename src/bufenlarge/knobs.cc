@@ -295,7 +295,7 @@ std::string Knobs::resolve() {
                                       " bytes of payload, so the threshold can be 1 to " +
                                       std::to_string(phase.capacity()) + " bytes there");
     if (i > 0 && phase.stride() <= settings.phases.phases[i - 1].stride())
-      return refusal("PHASES", "slots are rounded up to 8 bytes, so each must be 8 or more larger than the one before");
+      return refusal("PHASES", "slots are rounded up to 8 bytes, so each must be at least 8 above the one before");
     if (i > 0 && phase.threshold_bytes <= settings.phases.phases[i - 1].threshold_bytes)
       return refusal("THRESHOLD", "must grow from phase to phase");
   }

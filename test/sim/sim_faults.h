@@ -42,7 +42,6 @@ struct SimFaults {
   std::uint32_t silent_lost = 0;      // of the lost ones: after the passive side's connected event
   std::uint32_t first_stalls = 0;     // what the active side writes is unseen until it writes again
   std::uint32_t connect_us_max = 20;  // delay of a connection event
-
   std::uint32_t response_us_max = 20;  // delay of a host's response to the question whether it is there
 
   // Processes

@@ -166,31 +166,28 @@ void SimPort::push_lost(SimEndpoint& endpoint, const char* why) {
   endpoint.port().push(EventKind::kLost, &endpoint, {}, why);
 }
 
-void SimPort::leave() {
+void SimPort::stop_listening(bool told) {
   alive_ = false;
   for (const Event& event : events_) {
     if (event.kind != EventKind::kRequest || event.endpoint == nullptr) continue;
-    if (!event.endpoint->doomed()) push_lost(*event.endpoint, "connection refused");
+    if (!told) event.endpoint->set_unreached();
+    if (told && !event.endpoint->doomed()) push_lost(*event.endpoint, "connection refused");
     event.endpoint->set_doomed();
   }
   events_.clear();
 }
 
+void SimPort::leave() { stop_listening(true); }
+
 void SimPort::crash() {
-  leave();
+  stop_listening(true);
   for (SimEndpoint* endpoint : endpoints_) {
     if (endpoint->open()) endpoint->crash();
   }
 }
 
 void SimPort::vanish() {
-  alive_ = false;
-  for (const Event& event : events_) {
-    if (event.kind != EventKind::kRequest || event.endpoint == nullptr) continue;
-    event.endpoint->set_doomed();
-    event.endpoint->set_unreached();
-  }
-  events_.clear();
+  stop_listening(false);
   for (SimEndpoint* endpoint : endpoints_) {
     if (endpoint->open()) endpoint->vanish();
   }

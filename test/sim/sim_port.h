@@ -130,6 +130,8 @@ class SimPort {
   [[nodiscard]] SimEndpoint& make_endpoint(std::span<const std::byte> data, void* user);
   // Puts an event of `endpoint` (nullptr: of nobody's) into this port's queue.
   void push(EventKind kind, SimEndpoint* endpoint, std::vector<std::byte> data, const char* why);
+  // `told`: callers whose requests wait learn of it.
+  void stop_listening(bool told);
   void connect(SimEndpoint& active, SimPort& target);
   void lose_attempt(SimEndpoint& active);
   void join(SimEndpoint& active, SimEndpoint& passive);
