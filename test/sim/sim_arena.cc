@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sim/sim_arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "sim/sim_port.h"
 
@@ -17,6 +21,15 @@ constexpr std::byte kFresh{0xee};      // of pages that were mapped anew
 }  // namespace
 
 // ---- the arena
+
+std::byte* SimArena::map_pages() {
+  void* const made = ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "the memory of a process");
+  return static_cast<std::byte*>(made);
+}
+
+void SimArena::Unmap::operator()(std::byte* memory) const { ::munmap(memory, kPages * kPage); }
 
 std::span<std::byte> SimArena::take(std::size_t bytes) {
   const std::size_t offset = fabric_.random.chance(700) ? 0 : 8 * fabric_.random.below(64);

@@ -44,8 +44,14 @@ class SimArena {
 
   SimFabric& fabric_;
   SimMonitor monitor_;
-  std::unique_ptr<std::byte[]> memory_{new std::byte[kPages * kPage]};  // what is not used takes no memory
-  std::map<std::size_t, std::size_t> taken_;                            // pages: first, end
+  struct Unmap {
+    void operator()(std::byte* memory) const;
+  };
+  static std::byte* map_pages();
+
+  // What is not used takes no memory, and AddressSanitizer, which writes a shadow of what is on the heap, no time.
+  std::unique_ptr<std::byte[], Unmap> memory_{map_pages()};
+  std::map<std::size_t, std::size_t> taken_;  // pages: first, end
   std::uint32_t rank_;
 };
 
