@@ -52,8 +52,8 @@ cases_so_far() {
         failed_now=$(grep -cE "$failed_case" "$log") || true
     fi
     if [ "$done_now" -eq 0 ] && [ -e "${log%.log}.xml" ]; then
-        done_now=$(grep -c '<OverallResult ' "${log%.log}.xml") || true
-        failed_now=$(grep -c '<OverallResult success="false"' "${log%.log}.xml") || true
+        done_now=$(cat "${log%.log}".xml* | grep -c '<OverallResult ') || true
+        failed_now=$(cat "${log%.log}".xml* | grep -c '<OverallResult success="false"') || true
     fi
     echo "$done_now $failed_now"
 }
@@ -78,7 +78,7 @@ run_counted() {
     local log=$1 text=$2 status=0 before=$failed watcher
     note "$text"
     shift 2
-    rm -f "$log" "${log%.log}.xml"
+    rm -f "$log" "${log%.log}".xml*
     show_progress "$log" "${cases-}" 9>&- </dev/null &
     watcher=$!
     BUFENLARGE_FAILED_LIST='' "$@" >"$log" 2>&1 </dev/null || status=$?
