@@ -29,7 +29,7 @@ std::byte* SimArena::map_pages() {
   return static_cast<std::byte*>(made);
 }
 
-void SimArena::Unmap::operator()(std::byte* memory) const { ::munmap(memory, kPages * kPage); }
+void SimArena::PageDeleter::operator()(std::byte* memory) const { ::munmap(memory, kPages * kPage); }
 
 std::span<std::byte> SimArena::take(std::size_t bytes) {
   const std::size_t offset = fabric_.random.chance(700) ? 0 : 8 * fabric_.random.below(64);

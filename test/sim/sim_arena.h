@@ -40,17 +40,16 @@ class SimArena {
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kPages = 1u << 15;
 
+  struct PageDeleter {
+    void operator()(std::byte* memory) const;
+  };
+  static std::byte* map_pages();
   void unmap(std::size_t first, std::size_t end);
 
   SimFabric& fabric_;
   SimMonitor monitor_;
-  struct Unmap {
-    void operator()(std::byte* memory) const;
-  };
-  static std::byte* map_pages();
-
   // What is not used takes no memory, and AddressSanitizer, which writes a shadow of what is on the heap, no time.
-  std::unique_ptr<std::byte[], Unmap> memory_{map_pages()};
+  std::unique_ptr<std::byte[], PageDeleter> memory_{map_pages()};
   std::map<std::size_t, std::size_t> taken_;  // pages: first, end
   std::uint32_t rank_;
 };
