@@ -45,7 +45,7 @@ compile_contexts() {
     step "$log" 120 "compiling $(basename "$program")" sh -c '
         program=$1 from=$2 && cd "$3" && shift 3 &&
         gcc -O2 -Wall -Wextra -I"$from/include" -c "$@" &&
-        g++ -o "$program" ./*.o "$from/lib/libbufenlarge.a" $(pkg-config --libs libfabric libxxhash) -lpthread' \
+        g++ -o "$program" ./*.o "$from/lib/libbufenlarge.a" $(pkg-config --libs libfabric libsodium) -lpthread' \
         sh "$program" "$from" "$program.objects" "${@/#/$top/bench/}" "$top/bench/many_contexts.c"
 }
 

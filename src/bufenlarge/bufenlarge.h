@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 /* Version of the wire protocol (docs/wire-protocol.md). A process refuses peers of another version. */
-#define BUFENLARGE_WIRE_VERSION 9
+#define BUFENLARGE_WIRE_VERSION 10
 
 /* Bytes of an endpoint address. All addresses have this size, so that an array can hold them. */
 #define BUFENLARGE_ADDRESS_BYTES 16
@@ -150,7 +150,7 @@ typedef struct {
     const bufenlarge_options_t *options; /* copied; NULL means defaults */
     uint32_t rank;                       /* of this process in its job */
     uint32_t size;                       /* processes in the job: peers 0 .. size-1; peers of other jobs follow */
-    uint64_t job_key;                    /* the job's secret, equal in all its processes */
+    uint64_t job_key;                    /* the job's secret, equal in all its processes; it never leaves them */
     bufenlarge_deliver_fn deliver;
     bufenlarge_failed_fn failed;
     void *user; /* handed to all callbacks */
@@ -200,9 +200,9 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_context_share_addresses(bufenlarge
 /* ---- processes of other jobs ------------------------------------------------------------- */
 
 /* Writes the process name of `peer`, BUFENLARGE_NAME_BYTES long. A process of another job that has
- * the name can connect to that peer. The name contains the key of the peer's job, so tell it only to
- * processes that may connect. BUFENLARGE_ERR_ARGUMENT when there is no such peer, or when the peer
- * has connected by itself and its name is not known. */
+ * the name can connect to that peer, and do nothing else with it: tell it only to those that may.
+ * BUFENLARGE_ERR_ARGUMENT when there is no such peer, or when the peer has connected by itself and its
+ * name is not known. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t *context,
                                                            uint32_t peer, void *name);
 

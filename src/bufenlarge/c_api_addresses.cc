@@ -88,7 +88,7 @@ bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, c
   bufenlarge::ProcessName given;
   std::memcpy(&given, name, sizeof given);
   try {
-    const auto number = context->context.peers().add(given.job_key, given.rank, given.address);
+    const auto number = context->context.peers().add(given.job_id, given.rank, given.key, given.address);
     if (!number) return BUFENLARGE_ERR_ARGUMENT;
     *peer_p = *number;
     return BUFENLARGE_OK;

@@ -94,14 +94,16 @@ bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, 
   if (peer < context.peers().own_size()) {
     if (context.peers().address(peer) == nullptr) return BUFENLARGE_ERR_ARGUMENT;
     std::memcpy(own.address, context.peers().address(peer), sizeof own.address);
-    own.job_key = context.core().expected.job_key;
+    own.key = bufenlarge::name_key_of(context.core().expected.job_key, peer);
     own.rank = peer;
+    own.job_id = context.core().job_id;
   } else {
     const bufenlarge::OtherJobPeer& other_job = context.peers().other_job(peer);
     if (!other_job.named()) return BUFENLARGE_ERR_ARGUMENT;
     std::memcpy(own.address, other_job.address.data(), sizeof own.address);
-    own.job_key = other_job.job_key;
+    own.key = other_job.name_key;
     own.rank = other_job.rank;
+    own.job_id = other_job.job_id;
   }
   std::memcpy(name, &own, sizeof own);
   return BUFENLARGE_OK;

@@ -20,9 +20,9 @@ namespace bufenlarge {
 // What bufenlarge_context_name() writes.
 struct ProcessName {
   std::byte address[BUFENLARGE_ADDRESS_BYTES];
-  std::uint64_t job_key;
+  std::uint64_t key;  // protocol/keys.h
   std::uint32_t rank;
-  std::uint32_t zero;
+  std::uint32_t job_id;
 };
 static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
 

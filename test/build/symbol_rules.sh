@@ -24,7 +24,7 @@ done
 # As MPICH does it: the archive becomes part of a shared library. Weak symbols are the templates of the
 # C++ library, which its headers make visible.
 g++ -shared -o "$work/all.so" -Wl,--whole-archive "$build/libbufenlarge.a" -Wl,--no-whole-archive \
-    -lfabric -lpthread 2>"$work/shared.log" || true
+    -lfabric -lsodium -lpthread 2>"$work/shared.log" || true
 report "only bufenlarge_* is visible from outside" "$(
     [ -e "$work/all.so" ] || { echo "no shared library:"; tail -n 3 "$work/shared.log"; }
     visible=$(nm -D --defined-only "$work/all.so" | awk '$2 ~ /^[A-Z]$/ && $2 != "W" && $2 != "V" { print $3 }')

@@ -27,7 +27,6 @@ Hello right_hello() {
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
   hello.rank = 1;
-  hello.job_key = kKey;
   hello.slot_bytes = 512;
   hello.slots = 16;
   hello.attempt = 1;
@@ -35,8 +34,9 @@ Hello right_hello() {
   return hello;
 }
 
-Bytes bytes_of(const Hello& hello) {
-  const HelloBytes bytes = encode_hello(hello);
+// For rank 0, as a call or as an answer to its own.
+Bytes bytes_of(const Hello& hello, std::uint64_t key = kKey, bool answer = false) {
+  const HelloBytes bytes = encode_hello(hello, {key, 0, answer});
   return Bytes(bytes.begin(), bytes.end());
 }
 
@@ -75,13 +75,18 @@ struct Forged {
   FabricPort::Link link;
 };
 
+// What the victim answered last.
+Hello hello_of_victim(const Forged& forged) {
+  const HelloExpectation own{kKey, 2, 512, 16, geometry_hash(default_phases()), 1};
+  return check_answer(forged.forger.connected.back(), own, kKey).hello.value();
+}
+
 TEST_CASE("a right hello is accepted: those below fail only for what is forged in them", "[hostile]") {
   Forged forged;
   CHECK(forged.ask(bytes_of(right_hello())).accepted);
-  const auto hello = check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(default_phases())});
-  REQUIRE(hello.hello);
-  CHECK(hello.hello->rank == 0);
-  CHECK(hello.hello->attempt == 1);
+  const Hello hello = hello_of_victim(forged);
+  CHECK(hello.rank == 0);
+  CHECK(hello.attempt == 1);
 }
 
 TEST_CASE("another wire version is refused, and both sides learn both versions", "[hostile]") {
@@ -132,9 +137,7 @@ TEST_CASE("two processes with different PHASES refuse each other with both value
 TEST_CASE("a wrong job key is rejected without a reason, and counted", "[hostile]") {
   Forged forged;
   for (std::uint32_t n = 1; n <= 20; ++n) {
-    Hello hello = right_hello();
-    hello.job_key += n;
-    const auto response = forged.ask(bytes_of(hello));
+    const auto response = forged.ask(bytes_of(right_hello(), kKey + n));
     CHECK_FALSE(response.accepted);
     CHECK(response.reject.empty());
   }
@@ -172,9 +175,8 @@ TEST_CASE("an unauthorized process that accepts an attempt gets no data", "[host
     CHECK(forged.victim.send(1, Vector({8}).all()) == 0);
     REQUIRE(forged.until([&] { return !forged.forger.requests.empty(); }));
     Hello hello = right_hello();
-    if (wrong_key) hello.job_key ^= 1;
-    else hello.rank = 0;
-    const FabricPort::Link link = forged.forger.accept(bytes_of(hello));
+    if (!wrong_key) hello.rank = 0;
+    const FabricPort::Link link = forged.forger.accept(bytes_of(hello, wrong_key ? kKey ^ 1 : kKey, true));
     REQUIRE(forged.until([&] { return !forged.victim.failures.empty(); }));
     CHECK(forged.victim.failures[0].status == BUFENLARGE_ERR_PROTOCOL);
     CHECK(forged.victim.last_status == BUFENLARGE_OK);
@@ -187,8 +189,7 @@ TEST_CASE("an unauthorized process that accepts an attempt gets no data", "[host
 TEST_CASE("a peer that writes an invalid slot loses its channel, and the process goes on", "[hostile]") {
   Forged forged;
   REQUIRE(forged.ask(bytes_of(right_hello())).accepted);
-  const Hello hello =
-      check_hello(forged.forger.connected.back(), {kKey, 2, 512, 16, geometry_hash(default_phases())}).hello.value();
+  const Hello hello = hello_of_victim(forged);
   const FabricPort::Region source = forged.forger.port.allocate(512);
   auto* trailer = reinterpret_cast<SlotTrailer*>(source.data() + 512 - sizeof(SlotTrailer));
   *trailer = SlotTrailer{0, 0, 0xffffffff, 77, 0, 99, commit_word(0, 0)};

@@ -97,7 +97,21 @@ TEST_CASE("keys are never used again", "[memory_region][E7]") {
   CHECK(port.registrations().deregistrations == 1000);
 }
 
-TEST_CASE("keys that begin again skip those that are in use", "[memory_region]") {
+TEST_CASE("remote keys of tcp cannot be guessed", "[memory_region][F4]") {
+  FabricPort one({ProviderChoice::kTcp, "lo"}), other({ProviderChoice::kTcp, "lo"});
+  std::set<std::uint32_t> keys;
+  std::uint32_t small = 0, last = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::uint32_t key = (i % 2 == 0 ? one : other).allocate(4096).remote_key();
+    CHECK(keys.insert(key).second);
+    CHECK(key != last + 1);
+    small += key < UINT32_MAX / 4;
+    last = key;
+  }
+  CHECK(small < 60);  // of 25 that are to be expected
+}
+
+TEST_CASE("keys that come again skip those that are in use", "[memory_region]") {
   const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
   fid_fabric* opened = nullptr;
   REQUIRE(fi_fabric(info->fabric_attr, &opened, nullptr) == 0);
@@ -105,20 +119,20 @@ TEST_CASE("keys that begin again skip those that are in use", "[memory_region]")
   fid_domain* of_it = nullptr;
   REQUIRE(fi_domain(opened, info.get(), &of_it, nullptr) == 0);
   const DomainFid domain(of_it);
-  MemoryRegion::Domain regions{domain.get(), 1};
+  MemoryRegion::Domain regions{domain.get()};
   RegistrationCounters counters;
   std::vector<std::byte> user(5000);
   {
     std::set<std::uint32_t> keys;
     std::vector<MemoryRegion> held;
     for (unsigned n = 0; n < 3; ++n) held.emplace_back(regions, user.data() + n, 100, FI_REMOTE_WRITE, counters);
-    regions.next_key = UINT32_MAX;
+    regions.keys_taken = 0;
     for (unsigned n = 0; n < 3; ++n) held.emplace_back(regions, user.data() + n, 100, FI_WRITE, counters);
     for (const MemoryRegion& one : held) {
       REQUIRE(one.bytes() == 100);
       CHECK(keys.insert(one.remote_key()).second);
     }
-    CHECK(keys.contains(UINT32_MAX));
+    CHECK(regions.keys_taken == 6);
     CHECK(counters.bytes == 600);
   }
   CHECK(counters.bytes == 0);

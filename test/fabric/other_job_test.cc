@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "fabric/job.h"
 
@@ -144,6 +145,50 @@ TEST_CASE("a caller with a wrong key in the name is unauthorized and gets no rea
   }));
   CHECK(jobs.there[0].stats().channels == 0);
   CHECK(jobs.here[0].stats().channels == 0);
+}
+
+// Has read a name of rank 0 of a job of two, and takes its key for the job's.
+struct Impostor {
+  explicit Impostor(const Name& read) {
+    std::uint64_t key = 0;
+    std::memcpy(&key, read.data() + BUFENLARGE_ADDRESS_BYTES, sizeof key);
+    process.emplace(KnobTexts{{"CONNECT_TIMEOUT", "1s"}}, 1u, 2u, key);
+    Bytes addresses(read.begin(), read.begin() + BUFENLARGE_ADDRESS_BYTES);
+    addresses.insert(addresses.end(), process->address.begin(), process->address.end());
+    REQUIRE(bufenlarge_context_set_addresses(process->context(), addresses.data(), 2) == BUFENLARGE_OK);
+  }
+  std::optional<Process> process;
+};
+
+TEST_CASE("who has read a name cannot call as a rank of the job, and the job goes on", "[other_job][hostile][F4]") {
+  Job job(2, {}, kHereKey);
+  const bool in_use = GENERATE(true, false);
+  if (in_use) job.send(1, 0, Vector({8}));
+  Impostor impostor(name_of(job[0], 0));
+  REQUIRE(comes_true([&] { return !impostor.process->failures.empty(); }, [&] {
+    if (impostor.process->failures.empty()) (void)impostor.process->send(0, Vector({8}, 666).all());
+    impostor.process->progress();
+    job.progress();
+  }));
+  CHECK_THAT(impostor.process->failures[0].text, Contains("refused"));
+  CHECK(job[0].stats().connects_refused >= 1);
+  CHECK(job[0].failures.empty());
+  CHECK(job[0].messages[1].size() == (in_use ? 1 : 0));
+  job.send(1, 0, Vector({40}, 1));
+  job.send(0, 1, Vector({5000}, 2));
+  CHECK(job[1].failures.empty());
+}
+
+TEST_CASE("a name does not hold the key of the job, and names of two ranks not the same key", "[other_job][F4]") {
+  Job job(2, {}, kHereKey);
+  const Name one = name_of(job[0], 0), other = name_of(job[0], 1);
+  const auto key_of = [](const Name& name) {
+    std::uint64_t key = 0;
+    std::memcpy(&key, name.data() + BUFENLARGE_ADDRESS_BYTES, sizeof key);
+    return key;
+  };
+  CHECK(key_of(one) != kHereKey);
+  CHECK(key_of(one) != key_of(other));
 }
 
 TEST_CASE("jobs of different geometry do not connect, and the error says so", "[other_job]") {

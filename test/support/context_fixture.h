@@ -53,7 +53,8 @@ class ContextFixture {
       : port(fabric),
         context(port, settings_in, rank, size, kJobKey, upper.layer()),
         phases_(settings_in.phases),
-        size_(size) {
+        size_(size),
+        rank_(rank) {
     context.set_addresses(fake_addresses(size));
   }
   ContextFixture(const ContextFixture&) = delete;
@@ -65,6 +66,7 @@ class ContextFixture {
     auto& made = peers_[rank];
     if (made) return *made;
     made = std::make_unique<FakePeer>(fabric, rank, size_, phases_);
+    made->called = rank_;
     made->on_notified = [this, rank] { notify(rank); };
     return *made;
   }
@@ -93,7 +95,7 @@ class ContextFixture {
     FakePort::LinkState* link = want(rank);
     FakePeer& other = peer(rank);
     other.meet(link->data);
-    port.connected(link, other.hello_bytes(other.theirs().attempt));
+    port.connected(link, other.answer_bytes(other.theirs().attempt));
     rounds();
     REQUIRE(other.next().value().kind() == SlotKind::kHello);
     other.grant_all();
@@ -138,6 +140,7 @@ class ContextFixture {
   std::map<std::uint32_t, FakePort::LinkState*> links_;
   const PhaseTable phases_;
   const std::uint32_t size_;
+  const std::uint32_t rank_;
 };
 
 class ContextPair {

@@ -18,19 +18,18 @@ FakePeer::FakePeer(FakeFabric& fabric, std::uint32_t rank, std::uint32_t size, c
       ring_(&fabric.add(phases.at(0).ring_bytes())),
       control_(&fabric.add(2 * sizeof(ControlBlock))) {}
 
-HelloExpectation FakePeer::expectation() const {
+HelloExpectation FakePeer::expectation(std::uint32_t rank) const {
   const Phase& first = phases_.at(0);
-  return {kJobKey, size_, first.slot_bytes, static_cast<std::uint16_t>(first.slots), geometry_hash(phases_)};
+  return {kJobKey, size_, first.slot_bytes, static_cast<std::uint16_t>(first.slots), geometry_hash(phases_), rank};
 }
 
 Hello FakePeer::hello(std::uint16_t attempt) const {
-  const HelloExpectation own = expectation();
+  const HelloExpectation own = expectation(rank_);
   Hello hello{};
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
   hello.flags = flags;
   hello.rank = rank_;
-  hello.job_key = own.job_key;
   hello.ring_address = ring_->address;
   hello.ring_key = ring_->key;
   hello.control_address = control_->address + sizeof(ControlBlock);
@@ -43,13 +42,14 @@ Hello FakePeer::hello(std::uint16_t attempt) const {
   return hello;
 }
 
-Bytes FakePeer::hello_bytes(std::uint16_t attempt) const {
-  const HelloBytes bytes = encode_hello(hello(attempt));
+Bytes FakePeer::sealed(const Hello& hello, bool answer, std::uint64_t key) const {
+  const HelloBytes bytes = encode_hello(hello, {key, called, answer});
   return Bytes(bytes.begin(), bytes.end());
 }
 
 void FakePeer::meet(std::span<const std::byte> hello) {
-  const HelloVerdict verdict = check_hello(hello, expectation());
+  HelloVerdict verdict = check_request(hello, expectation(rank_));
+  if (!verdict.hello) verdict = check_answer(hello, expectation(rank_), kJobKey);
   if (!verdict.hello) throw std::runtime_error("the channel's Hello was not accepted: " + verdict.text);
   theirs_ = *verdict.hello;
   ring_address_ = theirs_.ring_address;

@@ -24,11 +24,15 @@ class FakePeer {
 
   // ---- connecting
   [[nodiscard]] Hello hello(std::uint16_t attempt) const;
-  [[nodiscard]] Bytes hello_bytes(std::uint16_t attempt) const;
+  // As private data for the side under test: to call it, or to answer its call.
+  [[nodiscard]] Bytes sealed(const Hello& hello, bool answer, std::uint64_t key = kJobKey) const;
+  [[nodiscard]] Bytes hello_bytes(std::uint16_t attempt) const { return sealed(hello(attempt), false); }
+  [[nodiscard]] Bytes answer_bytes(std::uint16_t attempt) const { return sealed(hello(attempt), true); }
   // Takes the Hello of the channel under test: where its ring and control block are. Throws if it is not right.
   void meet(std::span<const std::byte> hello);
   [[nodiscard]] const Hello& theirs() const { return theirs_; }
-  [[nodiscard]] HelloExpectation expectation() const;
+  // What the process of that rank expects.
+  [[nodiscard]] HelloExpectation expectation(std::uint32_t rank) const;
 
   // ---- what arrives here
   struct Arrival {
@@ -71,6 +75,7 @@ class FakePeer {
   // ---- enlarging the ring there: from now on writes go to the ring that the acknowledgement in inbox() describes
   void follow_ack();
 
+  std::uint32_t called = 0;           // rank of the side under test
   std::uint8_t flags = 0;             // of the Hello: what this side wants
   bool hot = true;                    // what meet() says
   bool hinted = false;                // of the Hello: this side takes hints

@@ -37,10 +37,11 @@ class PartFixture {
                        Arrival arrival = Arrival::kInOrder, std::uint32_t rank = 0)
       : port(fabric),
         peer(fabric, kPeerRank, kJobSize, settings_in.phases),
-        core(port, settings_in, peer.expectation(), rank, upper.layer()),
+        core(port, settings_in, peer.expectation(rank), upper.layer()),
         channel(core, kPeerRank, &kPeerRank),
         link(core, kPeerRank, channel) {
     port.arrives = arrival;
+    peer.called = rank;
     core.random_state = 1;
   }
   PartFixture(const PartFixture&) = delete;
@@ -197,7 +198,7 @@ class RingsFixture : public PartFixture {
     own.control_address = link.inbox_address();
     own.control_key = link.inbox_key();
     own.block = link.hint();
-    peer.meet(encode_hello(own));
+    peer.meet(encode_hello(own, {kJobKey, kPeerRank}));
   }
 };
 

@@ -132,7 +132,7 @@ void Connection<PortT>::open() {
     on_lost("its address is not known");
     return;
   }
-  const HelloBytes hello = encode_hello(own_hello(connect_.attempt(), called_key()));
+  const HelloBytes hello = encode_hello(own_hello(connect_.attempt()), {called_key(), peer_rank()});
   const void* address = other_job_ != nullptr ? other_job_->address.data() : address_;
   if (!link_.open(address, std::span<const std::byte>(hello))) on_lost(no_endpoint());
 }
@@ -140,9 +140,7 @@ void Connection<PortT>::open() {
 // Says what is wrong with the Hello that answers the own one; empty when nothing is.
 template <class PortT>
 std::string Connection<PortT>::wrong_reply(std::span<const std::byte> data, Hello& hello) const {
-  HelloExpectation expected = link_.core().expected;
-  expected.job_key = called_key();
-  const HelloVerdict verdict = check_hello(data, expected);
+  const HelloVerdict verdict = check_answer(data, link_.core().expected, called_key());
   if (!verdict.hello) return verdict.text;
   hello = *verdict.hello;
   const bool is_other_job = (hello.flags & kHelloOtherJob) != 0;
@@ -249,7 +247,8 @@ void Connection<PortT>::on_request(typename Port::Request& request, const Hello&
     return;
   }
   adopt(hello);
-  const HelloBytes own = encode_hello(own_hello(hello.attempt, core.expected.job_key));
+  const std::uint64_t key = key_for_callers(core.expected, other_job_ != nullptr);
+  const HelloBytes own = encode_hello(own_hello(hello.attempt), {key, peer_rank(), true});
   if (!link_.accept(request, std::span<const std::byte>(own))) on_lost("the connection could not be accepted");
 }
 

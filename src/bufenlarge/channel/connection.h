@@ -81,8 +81,10 @@ class Connection {
 
  private:
   [[nodiscard]] bool prepare_memory();
-  [[nodiscard]] Hello own_hello(std::uint16_t attempt, std::uint64_t job_key) const;
+  [[nodiscard]] Hello own_hello(std::uint16_t attempt) const;
+  // Seals what this process sends the peer that it calls.
   [[nodiscard]] std::uint64_t called_key() const;
+  [[nodiscard]] std::uint32_t peer_rank() const;  // in its own job
   [[nodiscard]] std::string wrong_reply(std::span<const std::byte> data, Hello& hello) const;
   void adopt(const Hello& hello);
   void act(Connect::Action action, std::string_view why, Status if_it_fails = Status::kTimedOut);

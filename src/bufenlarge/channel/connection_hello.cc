@@ -22,11 +22,16 @@ bool Connection<PortT>::prepare_memory() {
 
 template <class PortT>
 std::uint64_t Connection<PortT>::called_key() const {
-  return other_job_ != nullptr ? other_job_->job_key : link_.core().expected.job_key;
+  return other_job_ != nullptr ? other_job_->name_key : link_.core().expected.job_key;
 }
 
 template <class PortT>
-Hello Connection<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key) const {
+std::uint32_t Connection<PortT>::peer_rank() const {
+  return other_job_ != nullptr ? other_job_->rank : link_.peer();
+}
+
+template <class PortT>
+Hello Connection<PortT>::own_hello(std::uint16_t attempt) const {
   const auto& core = link_.core();
   const HelloExpectation& own = core.expected;
   Hello hello{};
@@ -37,7 +42,6 @@ Hello Connection<PortT>::own_hello(std::uint16_t attempt, std::uint64_t job_key)
   hello.flags = static_cast<std::uint8_t>((checks ? kHelloVerifiesSlots : 0) |
                                           (has_notifications(arrival) ? kHelloWantsNotifications : 0));
   hello.rank = core.rank;
-  hello.job_key = job_key;
   hello.ring_address = receive_ring_.remote_address();
   hello.ring_key = receive_ring_.remote_key();
   hello.control_address = link_.inbox_address();

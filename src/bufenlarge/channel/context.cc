@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "channel/context.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,9 +12,11 @@ namespace bufenlarge {
 
 namespace detail {
 
-inline HelloExpectation expectation(const ChannelSettings& settings, std::uint32_t size, std::uint64_t job_key) {
+inline HelloExpectation expectation(const ChannelSettings& settings, std::uint32_t size, std::uint64_t job_key,
+                                    std::uint32_t rank) {
   const Phase& first = settings.phases.at(0);
-  return {job_key, size, first.slot_bytes, static_cast<std::uint16_t>(first.slots), geometry_hash(settings.phases)};
+  const auto slots = static_cast<std::uint16_t>(first.slots);
+  return {job_key, size, first.slot_bytes, slots, geometry_hash(settings.phases), rank};
 }
 
 }  // namespace detail
@@ -20,7 +24,7 @@ inline HelloExpectation expectation(const ChannelSettings& settings, std::uint32
 template <class PortT>
 Context<PortT>::Context(Port& port, const ChannelSettings& settings, std::uint32_t rank, std::uint32_t size,
                         std::uint64_t job_key, const UpperLayer& upper)
-    : core_(port, settings, detail::expectation(settings, size, job_key), rank, upper),
+    : core_(port, settings, detail::expectation(settings, size, job_key, rank), upper),
       peers_(core_, size),
       loopback_(core_),
       closer_(core_),
@@ -194,7 +198,7 @@ void Context<PortT>::on_unnamed_failure(std::string_view why) {
 
 template <class PortT>
 void Context<PortT>::on_request(typename Port::Request& request, std::span<const std::byte> data) {
-  HelloVerdict verdict = check_hello(data, core_.expected);
+  HelloVerdict verdict = check_request(data, core_.expected);
   if (verdict.hello) {
     if (Channel* peer = peers_.caller(*verdict.hello)) {
       if (closer_.room_for(*peer))
@@ -209,7 +213,7 @@ void Context<PortT>::on_request(typename Port::Request& request, std::span<const
 }
 
 // An unauthorized caller is told nothing. The channel of a process of the job that cannot be talked to fails, so that
-// this side's error names both values, too.
+// this side's error names both values, too; but not one that is in use.
 template <class PortT>
 void Context<PortT>::refuse(typename Port::Request& request, const HelloVerdict& verdict,
                             std::span<const std::byte> data) {
@@ -217,12 +221,20 @@ void Context<PortT>::refuse(typename Port::Request& request, const HelloVerdict&
   const Reject reject = make_reject(verdict.reason, core_.expected, 0);
   const bool authorized = verdict.reason != RejectReason::kUnauthorized;
   core_.port.reject(request, std::as_bytes(std::span(&reject, authorized ? 1u : 0u)));
-  std::uint8_t flags = 0;
-  if (authorized) std::memcpy(&flags, data.data() + offsetof(Hello, flags), sizeof flags);
-  if (!authorized || (flags & kHelloOtherJob) != 0) return;
-  std::uint32_t rank = 0;
-  std::memcpy(&rank, data.data() + offsetof(Hello, rank), sizeof rank);
-  if (Channel* peer = channel(rank)) peer->fail(Status::kProtocolError, verdict.text);
+  Hello hello{};
+  std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
+  if (!authorized) return log_unauthorized(hello.rank, verdict.text);
+  if ((hello.flags & kHelloOtherJob) != 0) return;
+  Channel* const peer = channel(hello.rank);
+  if (peer != nullptr && !peer->connected()) peer->fail(Status::kProtocolError, verdict.text);
+}
+
+// Only the first have a line each, so that a stranger does not fill a disk.
+template <class PortT>
+void Context<PortT>::log_unauthorized(std::uint32_t claimed_rank, const std::string& text) const {
+  static constexpr std::uint64_t kLines = 16;
+  if (core_.log_level < LogLevel::kError || refused_ > kLines) return;
+  core_.log->line(claimed_rank, "a request that claims to be of this rank is refused: " + text);
 }
 
 }  // namespace bufenlarge

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -126,6 +127,7 @@ class Context {
   void serve_lists();
   void look_at_time();
   void refuse(typename Port::Request& request, const HelloVerdict& verdict, std::span<const std::byte> data);
+  void log_unauthorized(std::uint32_t claimed_rank, const std::string& text) const;
 
   WindowMemory<Port> windows_;  // outlives the sources in core_
   Core core_;

@@ -75,12 +75,12 @@ struct Core {
 
   static constexpr std::size_t kControlPage = ControlSlab<Port>::kPageBytes;
 
-  Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in, std::uint32_t rank_in,
+  Core(Port& port_in, const ChannelSettings& settings_in, const HelloExpectation& expected_in,
        const UpperLayer& upper_in)
       : port(port_in),
         settings(settings_in),
         expected(expected_in),
-        rank(rank_in),
+        rank(expected_in.rank),
         job_id(job_id_of(expected_in.job_key)),
         upper(upper_in),
         connections_max(settings_in.connections_max),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Peers of other jobs, by job id and rank. A peer that the upper layer has named has an address and its job's key; a
-// peer that has connected by itself is known by its Hello alone until it is named.
+// Peers of other jobs, by job id and rank. A peer that the upper layer has named has an address and the key of its name;
+// a peer that has connected by itself is known by its Hello alone until it is named.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace bufenlarge {
 struct OtherJobPeer {
   std::uint32_t job_id = 0;
   std::uint32_t rank = 0;
-  std::uint64_t job_key = 0;
+  std::uint64_t name_key = 0;  // protocol/keys.h
   std::vector<std::byte> address;  // empty: the upper layer has not named it
 
   [[nodiscard]] bool named() const { return !address.empty(); }
@@ -31,10 +31,10 @@ class OtherJobPeers {
   }
 
   // Returns false when that peer has another name already: two jobs have the same job id by chance.
-  [[nodiscard]] bool set_name(std::size_t place, std::uint64_t job_key, std::span<const std::byte> address) {
+  [[nodiscard]] bool set_name(std::size_t place, std::uint64_t name_key, std::span<const std::byte> address) {
     OtherJobPeer& peer = peers_[place];
-    if (peer.named()) return peer.job_key == job_key;
-    peer.job_key = job_key;
+    if (peer.named()) return peer.name_key == name_key;
+    peer.name_key = name_key;
     peer.address.assign(address.begin(), address.end());
     return true;
   }

@@ -20,13 +20,14 @@ std::uint32_t PeerTable<PortT>::number_of(std::uint32_t job_id, std::uint32_t ra
 }
 
 template <class PortT>
-std::optional<std::uint32_t> PeerTable<PortT>::add(std::uint64_t job_key, std::uint32_t rank,
+std::optional<std::uint32_t> PeerTable<PortT>::add(std::uint32_t job_id, std::uint32_t rank, std::uint64_t name_key,
                                                    std::span<const std::byte> address) {
-  if (job_key == core_.expected.job_key) return rank < own_size_ ? std::optional(rank) : std::nullopt;
-  const std::uint32_t job_id = job_id_of(job_key);
-  if (job_id == core_.job_id) return std::nullopt;
+  if (job_id == core_.job_id) {
+    const bool right = rank < own_size_ && name_key == name_key_of(core_.expected.job_key, rank);
+    return right ? std::optional(rank) : std::nullopt;
+  }
   const std::uint32_t number = number_of(job_id, rank);
-  return other_jobs_.set_name(number - own_size_, job_key, address) ? std::optional(number) : std::nullopt;
+  return other_jobs_.set_name(number - own_size_, name_key, address) ? std::optional(number) : std::nullopt;
 }
 
 template <class PortT>

@@ -57,7 +57,7 @@ class PeerTable {
   [[nodiscard]] const std::map<std::uint32_t, std::unique_ptr<Channel>>& channels() const { return channels_; }
 
   // Returns the number of the process of this name; nothing when there can be no such process.
-  [[nodiscard]] std::optional<std::uint32_t> add(std::uint64_t job_key, std::uint32_t rank,
+  [[nodiscard]] std::optional<std::uint32_t> add(std::uint32_t job_id, std::uint32_t rank, std::uint64_t name_key,
                                                  std::span<const std::byte> address);
   // The channel of the process whose checked Hello this is; nullptr when it claims to be this very process.
   [[nodiscard]] Channel* caller(const Hello& hello);

@@ -7,8 +7,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <random>
+
+#include "protocol/keys.h"
 
 namespace bufenlarge {
+
+std::uint64_t draw_secret() {
+  std::random_device system;
+  return std::uint64_t{system()} << 32 | system();
+}
 
 std::size_t MemoryRegion::whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -35,8 +43,9 @@ bool MemoryRegion::enter(Domain& domain, void* memory, std::size_t bytes, std::u
                          RegistrationCounters& counters) {
   fid_mr* registration = nullptr;
   int code = 0;
-  do {  // after 2^32 registrations the keys begin again, and some may still be in use then
-    code = fi_mr_reg(domain.fid, memory, bytes, access, 0, domain.next_key++, 0, &registration, nullptr);
+  do {  // a key may be one that is in use
+    const std::uint32_t key = remote_key_of(domain.key_secret, domain.keys_taken++);
+    code = fi_mr_reg(domain.fid, memory, bytes, access, 0, key, 0, &registration, nullptr);
   } while (code == -FI_ENOKEY || (code != 0 && domain.give_way(bytes)));
   if (code == 0) registration_.reset(registration);
   // Keys travel in 32 bits (docs/wire-protocol.md, section 7). Those of verbs have 32 bits, and this side chooses

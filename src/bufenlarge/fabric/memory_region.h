@@ -24,6 +24,9 @@ struct RegistrationCounters {
   std::uint64_t deregistrations = 0;
 };
 
+// Returns a number that nobody can guess. Throws std::runtime_error where the system has none.
+[[nodiscard]] std::uint64_t draw_secret();
+
 class MemoryRegion {
  public:
   MemoryRegion() = default;
@@ -31,7 +34,8 @@ class MemoryRegion {
   // How regions of one domain are registered.
   struct Domain {
     fid_domain* fid;
-    std::uint32_t next_key = 1;               // for providers that let the application choose keys (tcp)
+    std::uint64_t key_secret = draw_secret();  // for providers that let the application choose keys (tcp)
+    std::uint64_t keys_taken = 0;
     bool virtual_addresses = false;           // FI_MR_VIRT_ADDR is set (fi_mr(3))
     std::function<void()> on_refused = [] {};  // called after a region was refused
     // Called with the bytes of a registration that the provider refuses. Returns true when other registrations have

@@ -33,30 +33,21 @@ std::string geometry_text(const std::string& theirs, const HelloExpectation& own
          "; set MPIR_CVAR_BUFENLARGE_PHASES and _SLOTS to the same values in all processes";
 }
 
-}  // namespace
-
-// The upper half of the 64-bit finalizer of MurmurHash3.
-std::uint32_t job_id_of(std::uint64_t job_key) {
-  std::uint64_t z = job_key;
-  z = (z ^ (z >> 33)) * 0xff51afd7ed558ccdu;
-  z = (z ^ (z >> 33)) * 0xc4ceb9fe1a85ec53u;
-  return static_cast<std::uint32_t>(z >> 32);
+// Magic, version, flags and seal keep their places in every later version, and the seal stays that of these bytes.
+bool is_sealed(std::span<const std::byte> data, const HelloSeal& seal) {
+  std::uint64_t found;
+  std::memcpy(&found, data.data() + offsetof(Hello, seal), sizeof found);
+  return found == seal_of(data.first<kHelloBytes>(), seal);
 }
 
-HelloBytes encode_hello(const Hello& hello) {
-  HelloBytes bytes;
-  std::memcpy(bytes.data(), &hello, kHelloBytes);
-  return bytes;
-}
-
-HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation& own) {
+// `seal`: what the data must be sealed with.
+HelloVerdict check(std::span<const std::byte> data, const HelloExpectation& own, const HelloSeal& seal) {
   HelloVerdict verdict;
   Hello hello{};
   if (!data.empty()) std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
   const bool other_job = (hello.flags & kHelloOtherJob) != 0;
-  // Magic, version and job_key keep their places in every later version.
-  if (data.size() < kHelloBytes || hello.magic != kHelloMagic || hello.job_key != own.job_key) {
-    verdict.text = "no Hello of this job: the private data has another size, magic or job key";
+  if (data.size() < kHelloBytes || hello.magic != kHelloMagic || !is_sealed(data, seal)) {
+    verdict.text = "no Hello of this job: the private data has another size, magic or seal";
   } else if (hello.version != kWireVersion) {
     verdict.reason = RejectReason::kVersion;
     verdict.text = version_text(hello.version);
@@ -74,6 +65,31 @@ HelloVerdict check_hello(std::span<const std::byte> data, const HelloExpectation
     verdict.hello = hello;
   }
   return verdict;
+}
+
+}  // namespace
+
+HelloBytes encode_hello(const Hello& hello, const HelloSeal& seal) {
+  HelloBytes bytes;
+  std::memcpy(bytes.data(), &hello, kHelloBytes);
+  const std::uint64_t made = seal_of(bytes, seal);
+  std::memcpy(bytes.data() + offsetof(Hello, seal), &made, sizeof made);
+  return bytes;
+}
+
+std::uint64_t key_for_callers(const HelloExpectation& own, bool other_job) {
+  return other_job ? name_key_of(own.job_key, own.rank) : own.job_key;
+}
+
+HelloVerdict check_request(std::span<const std::byte> data, const HelloExpectation& own) {
+  std::byte flags{};
+  if (data.size() > offsetof(Hello, flags)) flags = data[offsetof(Hello, flags)];
+  const bool other_job = (static_cast<std::uint8_t>(flags) & kHelloOtherJob) != 0;
+  return check(data, own, {key_for_callers(own, other_job), own.rank, false});
+}
+
+HelloVerdict check_answer(std::span<const std::byte> data, const HelloExpectation& own, std::uint64_t key) {
+  return check(data, own, {key, own.rank, true});
 }
 
 Reject make_reject(RejectReason reason, const HelloExpectation& own, std::uint16_t attempt) {

@@ -15,7 +15,7 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 9;
+inline constexpr std::uint8_t kWireVersion = 10;
 
 // Section 2: slots. Kinds 0 and 7 to 255 are not used.
 enum class SlotKind : std::uint8_t {
@@ -216,7 +216,7 @@ struct Hello {
   std::uint8_t version;
   std::uint8_t flags;
   std::uint32_t rank;
-  std::uint64_t job_key;          // of the passive side's job
+  std::uint64_t seal;             // shows that the sender has the key of the passive side's job or name (keys.h)
   std::uint64_t ring_address;     // own receive ring, phase 0
   std::uint64_t control_address;  // own ControlBlock::inbox
   std::uint32_t ring_key;
@@ -235,7 +235,7 @@ enum class RejectReason : std::uint8_t {
   kCrossing = 1,      // the rejecting side's own attempt wins; the rejected side waits for it
   kVersion = 2,       // the wire versions differ
   kGeometry = 3,      // the phases differ
-  kUnauthorized = 4,  // no Hello, another job's key, or no rank of this job; the rejection carries no data
+  kUnauthorized = 4,  // no Hello, a wrong seal, or no rank of this job; the rejection carries no data
   kStale = 5,         // the rejecting side has a newer attempt or connection of the rejected one
   kNoRoom = 6,        // the rejecting side has as many connections as it may; it is making room
 };

@@ -35,7 +35,7 @@ AM_COND_IF([BUILD_CH4_NETMOD_BUFENLARGE],[
         PAC_APPEND_FLAG([`PKG_CONFIG_PATH="$bufenlarge_pkg_path" pkg-config --libs-only-L bufenlarge`],[LDFLAGS])
         bufenlarge_deps=`PKG_CONFIG_PATH="$bufenlarge_pkg_path" pkg-config --static --libs-only-l --libs-only-other bufenlarge | sed -e 's/-lbufenlarge//'`
     else
-        bufenlarge_deps="-lfabric -lstdc++ -lm -lpthread"
+        bufenlarge_deps="-lfabric -lsodium -lstdc++ -lm -lpthread"
     fi
     PAC_CHECK_HEADER_LIB([bufenlarge.h],[bufenlarge],[bufenlarge_version],
                          [bufenlarge_found=yes],[bufenlarge_found=no],[$bufenlarge_deps])

@@ -18,7 +18,7 @@ TEST_CASE("a Hello for which the port has no room goes later, before the data", 
   FakePeer& peer = fixture.peer();
   peer.meet(link->data);
   fixture.port.rule = again;
-  fixture.port.connected(link, peer.hello_bytes(1));
+  fixture.port.connected(link, peer.answer_bytes(1));
   fixture.rounds(3);
   CHECK(fixture.send({30}) == Sent{Status::kOk, 30});
   CHECK_FALSE(peer.next());

@@ -41,7 +41,7 @@ TEST_CASE("peers that compute do not block one that is ready", "[channel][connec
     for (FakePort::LinkState* one : fixture.port.opened)
       if (static_cast<FakeChannel*>(one->user)->peer() == ready) link = one;
     fixture.peer(ready).meet(link->data);
-    fixture.port.connected(link, fixture.peer(ready).hello_bytes(1));
+    fixture.port.connected(link, fixture.peer(ready).answer_bytes(1));
     fixture.rounds();
     CHECK(fixture.send({8}, ready) == Sent{Status::kOk, 8});
     CHECK(fixture.upper.failures.empty());
@@ -63,7 +63,7 @@ TEST_CASE("silent peers are all asked in the end, and answer when they like", "[
   CHECK(fixture.context.core().attempts.out() == kPeers);
   for (FakePort::LinkState* link : fixture.port.opened) {
     const std::uint32_t rank = static_cast<FakeChannel*>(link->user)->peer();
-    fixture.port.connected(link, fixture.peer(rank).hello_bytes(1));
+    fixture.port.connected(link, fixture.peer(rank).answer_bytes(1));
   }
   fixture.rounds(3);
   CHECK(fixture.context.core().attempts.empty());
@@ -75,7 +75,7 @@ TEST_CASE("a channel that waited for an attempt for longer than the limit surviv
   CHECK(fixture.send({8}) == kNothingSent);
   fixture.port.now += 1'000'000;
   fixture.rounds();
-  const Reject stale = make_reject(RejectReason::kStale, fixture.peer().expectation(), 1);
+  const Reject stale = make_reject(RejectReason::kStale, fixture.peer().expectation(0), 1);
   const auto bytes = std::as_bytes(std::span(&stale, 1));
   fixture.port.rejected(fixture.port.opened.back(), Bytes(bytes.begin(), bytes.end()));
   fixture.rounds();
@@ -142,7 +142,7 @@ TEST_CASE("an attempt that lacks a file descriptor is made again and uses up no 
   REQUIRE(fixture.port.opened.size() == 1);
   fixture.peer().meet(fixture.port.opened.back()->data);
   const std::uint16_t attempt = fixture.peer().theirs().attempt;
-  fixture.port.connected(fixture.port.opened.back(), fixture.peer().hello_bytes(attempt));
+  fixture.port.connected(fixture.port.opened.back(), fixture.peer().answer_bytes(attempt));
   fixture.rounds();
   CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
 }

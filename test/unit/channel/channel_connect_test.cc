@@ -37,7 +37,7 @@ TEST_CASE("a refused attempt is tried again after a pause that grows", "[channel
   // event: the peer is there now
   fixture.peer().meet(link->data);
   CHECK(fixture.peer().theirs().attempt == 7);
-  fixture.port.connected(link, fixture.peer().hello_bytes(7));
+  fixture.port.connected(link, fixture.peer().answer_bytes(7));
   fixture.rounds();
   CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
 }
@@ -57,7 +57,7 @@ TEST_CASE("memory of a failed attempt is used again for the next, zeroed", "[cha
   CHECK(fixture.port.news() == std::vector<std::string>{"open"});
   fixture.peer().meet(fixture.port.opened.back()->data);
   CHECK(fixture.peer().theirs().ring_address == first.ring_address);
-  fixture.port.connected(fixture.port.opened.back(), fixture.peer().hello_bytes(2));
+  fixture.port.connected(fixture.port.opened.back(), fixture.peer().answer_bytes(2));
   fixture.rounds(3);
   CHECK(fixture.upper.fragments.empty());
   CHECK(fixture.upper.failures.empty());
@@ -89,7 +89,7 @@ TEST_CASE("a channel waits for an attempt that nobody answers, for the peer may 
   fixture.rounds(100);
   CHECK(fixture.upper.failures.empty());
   fixture.peer().meet(link->data);
-  fixture.port.connected(link, fixture.peer().hello_bytes(1));
+  fixture.port.connected(link, fixture.peer().answer_bytes(1));
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == State::kReady);
 }
@@ -131,9 +131,9 @@ TEST_CASE("no more attempts are out than the bound; the others follow as they co
     // event: a few are answered, one of them refused
     for (int i = 0; i < 5 && answered < fixture.port.opened.size(); ++i, ++answered) {
       FakePort::LinkState* link = fixture.port.opened[answered];
-      const Hello hello = check_hello(link->data, fixture.peer(1).expectation()).hello.value();
-      const std::uint32_t rank = static_cast<FakeChannel*>(link->user)->peer();
-      fixture.port.connected(link, fixture.peer(rank).hello_bytes(hello.attempt));
+      FakePeer& peer = fixture.peer(static_cast<FakeChannel*>(link->user)->peer());
+      peer.meet(link->data);
+      fixture.port.connected(link, peer.answer_bytes(peer.theirs().attempt));
     }
     fixture.rounds(2);
     // Expect

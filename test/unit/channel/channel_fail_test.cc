@@ -238,7 +238,7 @@ TEST_CASE("closing a context closes links before it frees what their writes read
     CHECK(context.channel(1)->send(Vector({8}).all(), false, sent) == Status::kAgain);
     context.progress();
     peer.meet(port.opened.back()->data);
-    port.connected(port.opened.back(), peer.hello_bytes(1));
+    port.connected(port.opened.back(), peer.answer_bytes(1));
     context.progress();
     port.completes = false;
     CHECK(context.channel(1)->send(Vector({300}).all(), false, sent) == Status::kOk);

@@ -15,7 +15,7 @@ struct StallFixture : ContextFixture {
   void connect_unanswered() {
     FakePort::LinkState* link = want();
     peer().meet(link->data);
-    port.connected(link, peer().hello_bytes(peer().theirs().attempt));
+    port.connected(link, peer().answer_bytes(peer().theirs().attempt));
     rounds();
     REQUIRE(peer().next().value().kind() == SlotKind::kHello);
   }

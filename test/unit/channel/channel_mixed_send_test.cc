@@ -77,7 +77,7 @@ TEST_CASE("the Hello of a mixed peer is checked and not notified for", "[channel
   peer.flags = kHelloVerifiesSlots | kHelloWantsNotifications;
   FakePort::LinkState* link = fixture.want();
   peer.meet(link->data);
-  fixture.port.connected(link, peer.hello_bytes(peer.theirs().attempt));
+  fixture.port.connected(link, peer.answer_bytes(peer.theirs().attempt));
   fixture.rounds();
   REQUIRE(fixture.port.writes.size() == 1);
   CHECK(fixture.port.writes[0].use == WriteUse::kSlots);

@@ -81,7 +81,6 @@ TEST_CASE("the Hello says what the job, the geometry and the attempt are", "[cha
   ContextFixture fixture(settings(three_phases()), 7, 5);
   fixture.connect(2);
   const Hello& hello = fixture.peer(2).theirs();
-  CHECK(hello.job_key == kJobKey);
   CHECK(hello.rank == 5);
   CHECK(hello.attempt == 1);
   CHECK(hello.slot_bytes == 128);
@@ -99,8 +98,7 @@ TEST_CASE("a side on a fabric that may reorder asks for checks, and fills them f
   CHECK(peer.theirs().flags == kHelloVerifiesSlots);
   Hello hello = peer.hello(1);
   hello.flags = kHelloVerifiesSlots;
-  const HelloBytes bytes = encode_hello(hello);
-  fixture.port.connected(link, Bytes(bytes.begin(), bytes.end()));
+  fixture.port.connected(link, peer.sealed(hello, true));
   fixture.rounds();
   const auto first = peer.next();
   REQUIRE(first);
@@ -121,7 +119,7 @@ TEST_CASE("the active side sends a Hello, and its data comes behind it", "[chann
   FakePort::LinkState* link = fixture.want();
   CHECK(fixture.send({8}) == kNothingSent);
   fixture.peer().meet(link->data);
-  fixture.port.connected(link, fixture.peer().hello_bytes(1));
+  fixture.port.connected(link, fixture.peer().answer_bytes(1));
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == Connect::State::kReady);
   CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
@@ -163,7 +161,7 @@ TEST_CASE("with one slot the Hello is granted like any other slot", "[channel]")
   FakePort::LinkState* link = fixture.want(2);
   FakePeer& passive = fixture.peer(2);
   passive.meet(link->data);
-  fixture.port.connected(link, passive.hello_bytes(1));
+  fixture.port.connected(link, passive.answer_bytes(1));
   fixture.rounds();
   CHECK(fixture.send({8}, 2) == kNothingSent);
   CHECK(passive.next().value().kind() == SlotKind::kHello);
@@ -174,13 +172,12 @@ TEST_CASE("with one slot the Hello is granted like any other slot", "[channel]")
 // ---- the answer to the own attempt
 
 TEST_CASE("a response without the job's key, from another rank or to another attempt fails the channel", "[channel]") {
-  const auto error_of = [](auto change) {
+  const auto error_of = [](auto change, bool answer = true, std::uint64_t key = kJobKey) {
     ContextFixture fixture;
     FakePort::LinkState* link = fixture.want();
     Hello hello = fixture.peer().hello(1);
     change(hello);
-    const HelloBytes bytes = encode_hello(hello);
-    fixture.port.connected(link, Bytes(bytes.begin(), bytes.end()));
+    fixture.port.connected(link, fixture.peer().sealed(hello, answer, key));
     fixture.rounds(2);
     REQUIRE(fixture.upper.failures.size() == 1);
     CHECK(fixture.upper.failures[0].status == Status::kProtocolError);
@@ -188,7 +185,8 @@ TEST_CASE("a response without the job's key, from another rank or to another att
     CHECK(fixture.context.core().attempts.out() == 0);
     return fixture.upper.failures[0].text;
   };
-  CHECK_THAT(error_of([](Hello& hello) { hello.job_key ^= 1; }), Contains("no Hello of this job"));
+  CHECK_THAT(error_of([](Hello&) {}, true, kJobKey ^ 1), Contains("no Hello of this job"));
+  CHECK_THAT(error_of([](Hello&) {}, false), Contains("no Hello of this job"));  // a call that comes as an answer
   CHECK_THAT(error_of([](Hello& hello) { hello.rank = 2; }), Contains("another process"));
   CHECK_THAT(error_of([](Hello& hello) { hello.attempt = 9; }), Contains("another process"));
   CHECK_THAT(error_of([](Hello& hello) { hello.version = kOtherWireVersion; }), Contains("version") && Contains("200"));

@@ -77,7 +77,7 @@ TEST_CASE("the higher rank drops its own attempt and accepts", "[channel][connec
 TEST_CASE("the higher rank waits out a crossing refusal, and tries again if the other's request does not come",
           "[channel][connect]") {
   ContextFixture fixture(settings(two_phases()), 4, 3);
-  fixture.port.rejected(fixture.want(1), reject_bytes(RejectReason::kCrossing, fixture.peer().expectation()));
+  fixture.port.rejected(fixture.want(1), reject_bytes(RejectReason::kCrossing, fixture.peer().expectation(0)));
   fixture.rounds();
   CHECK(fixture.channel().connection().state() == State::kYielding);
   CHECK(fixture.context.core().attempts.out() == 0);
@@ -93,7 +93,7 @@ TEST_CASE("a stale refusal past the time limit fails the channel, too", "[channe
   ChannelSettings limited = settings(two_phases());
   limited.connect_timeout_us = 50'000;
   ContextFixture fixture(limited);
-  const Bytes stale = reject_bytes(RejectReason::kStale, fixture.peer().expectation());
+  const Bytes stale = reject_bytes(RejectReason::kStale, fixture.peer().expectation(0));
   fixture.port.rejected(fixture.want(), stale);
   fixture.rounds();
   fixture.port.now += 50'000;
@@ -105,7 +105,7 @@ TEST_CASE("a stale refusal past the time limit fails the channel, too", "[channe
 }
 
 TEST_CASE("version and geometry refusals fail at once and name both sides' values", "[channel][connect]") {
-  HelloExpectation other = FakePeer(*std::make_unique<FakeFabric>(), 1, 4, two_phases()).expectation();
+  HelloExpectation other = FakePeer(*std::make_unique<FakeFabric>(), 1, 4, two_phases()).expectation(0);
   other.slots = 24;
   for (const RejectReason reason : {RejectReason::kVersion, RejectReason::kGeometry}) {
     ContextFixture fixture;
@@ -124,8 +124,7 @@ TEST_CASE("a request of another geometry fails the channel on this side with bot
   ContextFixture fixture;
   Hello hello = fixture.peer().hello(1);
   hello.slots = 24;
-  const HelloBytes bytes = encode_hello(hello);
-  fixture.port.request(Bytes(bytes.begin(), bytes.end()));
+  fixture.port.request(fixture.peer().sealed(hello, false));
   fixture.rounds(FakeContext::kEventRounds);
   REQUIRE(fixture.port.rejections.size() == 1);
   CHECK(decoded(fixture.port.rejections[0]).reason == static_cast<std::uint8_t>(RejectReason::kGeometry));
@@ -135,18 +134,29 @@ TEST_CASE("a request of another geometry fails the channel on this side with bot
   CHECK(fixture.context.refused() == 1);
 }
 
+TEST_CASE("a request of another geometry does not fail a channel that is in use", "[channel][connect][F4]") {
+  ContextFixture fixture;
+  FakePeer& peer = fixture.connect();
+  Hello hello = peer.hello(2);
+  hello.slots = 24;
+  fixture.port.request(peer.sealed(hello, false));
+  fixture.rounds(FakeContext::kEventRounds);
+  CHECK(fixture.port.rejections.size() == 1);
+  CHECK(fixture.upper.failures.empty());
+  CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
+}
+
 TEST_CASE("unauthorized callers are counted, get no reason, and harm no channel", "[channel][connect]") {
   ContextFixture fixture;
   FakePeer& friendly = fixture.connect(1);
-  Hello hello = fixture.peer(2).hello(1);
-  hello.job_key ^= 1;
-  const HelloBytes wrong_key = encode_hello(hello);
-  hello = fixture.peer(2).hello(1);
+  const FakePeer& stranger = fixture.peer(2);
+  Hello hello = stranger.hello(1);
+  const Bytes wrong_key = stranger.sealed(hello, false, kJobKey ^ 1);
   hello.rank = 0;  // claims to be this very process
-  const HelloBytes own_rank = encode_hello(hello);
+  const Bytes own_rank = stranger.sealed(hello, false);
   // event
-  fixture.port.request(Bytes(wrong_key.begin(), wrong_key.end()));
-  fixture.port.request(Bytes(own_rank.begin(), own_rank.end()));
+  fixture.port.request(wrong_key);
+  fixture.port.request(own_rank);
   fixture.port.request({});
   fixture.port.request(pattern(300));
   fixture.rounds(FakeContext::kEventRounds);

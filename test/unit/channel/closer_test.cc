@@ -101,7 +101,7 @@ TEST_CASE("the time of a connection begins when it stands, however long it took 
   fixture.port.now += Closer<FakePort>::kUnusedUs + 1;
   FakePeer& other = fixture.peer(3);
   other.meet(link->data);
-  fixture.port.connected(link, other.hello_bytes(other.theirs().attempt));
+  fixture.port.connected(link, other.answer_bytes(other.theirs().attempt));
   fixture.rounds(4);
   REQUIRE(other.next().value().kind() == SlotKind::kHello);
   other.grant_all();

@@ -40,7 +40,7 @@ struct ConnectFixture : PartFixture {
   // The peer accepts the attempt.
   bool reply(const Hello& hello) {
     port.opened.back()->connected = true;
-    return connection.check_reply(encode_hello(hello));
+    return connection.check_reply(peer.sealed(hello, true));
   }
   void connect() {
     open();

@@ -108,7 +108,7 @@ TEST_CASE("connection events are seen within the bound of rounds, and at once wh
   CHECK(fixture.port.accepted.size() == 1);
   FakePort::LinkState* link = fixture.want(2);
   fixture.peer(2).meet(link->data);
-  fixture.port.connected(link, fixture.peer(2).hello_bytes(1));
+  fixture.port.connected(link, fixture.peer(2).answer_bytes(1));
   fixture.rounds(1);
   CHECK(fixture.channel(2).connection().state() == Connect::State::kReady);
 }

@@ -53,6 +53,21 @@ TEST_CASE("the receiver of an enlargement logs its machine, too", "[log]") {
   CHECK(lines.has("0: enlargement, receiver Acked -> Steady: the first slot of the new ring"));
 }
 
+TEST_CASE("level error has the first unauthorized requests, with the rank they claim and the reason", "[log][F4]") {
+  ContextFixture fixture;
+  Lines lines;
+  fixture.context.set_log(LogLevel::kError, lines);
+  const FakePeer& stranger = fixture.peer(2);
+  fixture.port.request(stranger.sealed(stranger.hello(1), false, kJobKey ^ 1));
+  for (int i = 0; i < 20; ++i) fixture.port.request({});
+  for (int i = 0; i < 21; ++i) fixture.rounds(FakeContext::kEventRounds);
+  CHECK(fixture.context.refused() == 21);
+  REQUIRE(lines.texts.size() == 16);
+  CHECK(lines.texts[0] ==
+        "2: a request that claims to be of this rank is refused: no Hello of this job: the private data has another "
+        "size, magic or seal");
+}
+
 TEST_CASE("level trace has the requests and rings between the changes of state", "[log]") {
   ContextPair pair(settings(two_phases()));
   Lines lines;

@@ -232,7 +232,7 @@ TEST_CASE("registrations that stay give way before the limit refuses anything", 
   FakePort port(fabric);
   UpperLog upper;
   FakeMonitor monitor;
-  Core<FakePort> core(port, settings(two_phases()), {}, 0, upper.layer());
+  Core<FakePort> core(port, settings(two_phases()), {}, upper.layer());
   core.keeper.set(1000, &monitor);
   core.ledger.set_limits({100, 0, 0});
   std::byte memory[64];

@@ -26,12 +26,21 @@ Bytes address_of(std::uint32_t rank) {
   return address;
 }
 
+// The name of a process that the upper layer has.
+struct Name {
+  std::uint64_t job_key;
+  std::uint32_t rank;
+};
+
 struct TableFixture {
   explicit TableFixture(std::uint64_t job_key = kJobKey)
       : port(fabric),
-        core(port, settings(two_phases()), {job_key, kSize, 512, 16, geometry_hash(two_phases())}, kOwn, upper.layer()),
+        core(port, settings(two_phases()), {job_key, kSize, 512, 16, geometry_hash(two_phases()), kOwn}, upper.layer()),
         table(core, kSize) {}
 
+  std::optional<std::uint32_t> add(const Name& name, const Bytes& address) {
+    return table.add(job_id_of(name.job_key), name.rank, name_key_of(name.job_key, name.rank), address);
+  }
   void set_addresses() {
     Bytes all;
     for (std::uint32_t rank = 0; rank < kSize; ++rank) {
@@ -134,15 +143,15 @@ TEST_CASE("processes of other jobs are numbered behind the own ones, each once",
   TableFixture fixture;
   fixture.set_addresses();
   Channel<FakePort>* own = fixture.table.channel(1);
-  CHECK(fixture.table.add(kOtherKey, 7, address_of(50)) == kSize);
-  CHECK(fixture.table.add(kOtherKey, 3, address_of(51)) == kSize + 1);
-  CHECK(fixture.table.add(kOtherKey + 1, 7, address_of(52)) == kSize + 2);
-  CHECK(fixture.table.add(kOtherKey, 7, address_of(60)) == kSize);
+  CHECK(fixture.add({kOtherKey, 7}, address_of(50)) == kSize);
+  CHECK(fixture.add({kOtherKey, 3}, address_of(51)) == kSize + 1);
+  CHECK(fixture.add({kOtherKey + 1, 7}, address_of(52)) == kSize + 2);
+  CHECK(fixture.add({kOtherKey, 7}, address_of(60)) == kSize);
   CHECK(fixture.table.size() == kSize + 3);
   CHECK(fixture.table.own_size() == kSize);
   const OtherJobPeer& other = fixture.table.other_job(kSize);
   CHECK(other.rank == 7);
-  CHECK(other.job_key == kOtherKey);
+  CHECK(other.name_key == name_key_of(kOtherKey, 7));
   CHECK(other.address == address_of(50));
   REQUIRE(fixture.table.channel(kSize + 2) != nullptr);
   CHECK(fixture.table.channel(kSize + 2)->peer() == kSize + 2);
@@ -151,22 +160,23 @@ TEST_CASE("processes of other jobs are numbered behind the own ones, each once",
 
 TEST_CASE("a name of the own job is its rank, if there is such a rank", "[peers][spawn]") {
   TableFixture fixture;
-  CHECK(fixture.table.add(kJobKey, kSize - 1, address_of(50)) == kSize - 1);
-  CHECK(fixture.table.add(kJobKey, kSize, address_of(50)) == std::nullopt);
+  CHECK(fixture.add({kJobKey, kSize - 1}, address_of(50)) == kSize - 1);
+  CHECK(fixture.add({kJobKey, kSize}, address_of(50)) == std::nullopt);
+  CHECK(fixture.table.add(job_id_of(kJobKey), 1, name_key_of(kJobKey, 2), address_of(50)) == std::nullopt);
   CHECK(fixture.table.size() == kSize);
 }
 
 TEST_CASE("jobs that share a job id by chance are not mixed up", "[peers][spawn]") {
   const auto [one, another] = colliding_keys();
   TableFixture fixture(one);
-  CHECK(fixture.table.add(another, 0, address_of(50)) == std::nullopt);
+  CHECK(fixture.add({another, 0}, address_of(50)) == std::nullopt);
   CHECK(fixture.table.size() == kSize);
 
   TableFixture third;
-  CHECK(third.table.add(one, 0, address_of(50)) == kSize);
-  CHECK(third.table.add(another, 0, address_of(50)) == std::nullopt);
-  CHECK(third.table.add(one, 0, address_of(50)) == kSize);
-  CHECK(third.table.other_job(kSize).job_key == one);
+  CHECK(third.add({one, 0}, address_of(50)) == kSize);
+  CHECK(third.add({another, 0}, address_of(50)) == std::nullopt);
+  CHECK(third.add({one, 0}, address_of(50)) == kSize);
+  CHECK(third.table.other_job(kSize).name_key == name_key_of(one, 0));
 }
 
 TEST_CASE("a caller of the own job gets the channel of its rank", "[peers]") {
@@ -188,10 +198,10 @@ TEST_CASE("a caller of another job keeps its number and channel when its name co
   CHECK(channel->peer() == kSize);
   CHECK_FALSE(fixture.table.other_job(kSize).named());
   CHECK(fixture.call(9, job_id_of(kOtherKey)) == channel);
-  CHECK(fixture.table.add(kOtherKey, 9, address_of(50)) == kSize);
+  CHECK(fixture.add({kOtherKey, 9}, address_of(50)) == kSize);
   CHECK(fixture.table.channel(kSize) == channel);
   CHECK(fixture.table.other_job(kSize).named());
-  CHECK(fixture.table.other_job(kSize).job_key == kOtherKey);
+  CHECK(fixture.table.other_job(kSize).name_key == name_key_of(kOtherKey, 9));
   CHECK(fixture.call(1, job_id_of(kOtherKey)) != fixture.table.channel(1));
 }
 

@@ -145,7 +145,7 @@ TEST_CASE("a read ordered before the connection goes when it is there", "[read][
   FakePort::LinkState* link = fixture.port.opened[0];
   FakePeer& peer = fixture.peer();
   peer.meet(link->data);
-  fixture.port.connected(link, peer.hello_bytes(peer.theirs().attempt));
+  fixture.port.connected(link, peer.answer_bytes(peer.theirs().attempt));
   fixture.rounds(3);
   CHECK(fixture.requests().size() == 1);
 }

@@ -13,14 +13,13 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-constexpr HelloExpectation kOwn{0x0123456789abcdefu, 4, 512, 16, 0xaabbccdd};
+constexpr HelloExpectation kOwn{0x0123456789abcdefu, 4, 512, 16, 0xaabbccdd, 1};
 
 Hello right_hello() {
   Hello hello{};
   hello.magic = kHelloMagic;
   hello.version = kWireVersion;
   hello.rank = 3;
-  hello.job_key = kOwn.job_key;
   hello.ring_address = 0x1000;
   hello.control_address = 0x2000;
   hello.ring_key = 11;
@@ -32,8 +31,10 @@ Hello right_hello() {
   return hello;
 }
 
-HelloVerdict verdict_on(const Hello& hello) {
-  return check_hello(std::span<const std::byte>(encode_hello(hello)), kOwn);
+constexpr HelloSeal kRight{kOwn.job_key, kOwn.rank};
+
+HelloVerdict verdict_on(const Hello& hello, const HelloSeal& seal = kRight) {
+  return check_request(encode_hello(hello, seal), kOwn);
 }
 
 TEST_CASE("a right hello is accepted, and its fields are handed out", "[handshake]") {
@@ -49,18 +50,18 @@ TEST_CASE("a right hello is accepted, and its fields are handed out", "[handshak
 }
 
 TEST_CASE("bytes behind a hello are ignored: verbs pads private data", "[handshake]") {
-  const HelloBytes bytes = encode_hello(right_hello());
+  const HelloBytes bytes = encode_hello(right_hello(), kRight);
   Bytes padded(bytes.begin(), bytes.end());
   for (std::size_t more = 0; more < 12; ++more) {
-    CHECK(check_hello(padded, kOwn).hello);
+    CHECK(check_request(padded, kOwn).hello);
     padded.push_back(std::byte{0x55});
   }
 }
 
 TEST_CASE("a hello that is too short is unauthorized", "[handshake]") {
-  const HelloBytes bytes = encode_hello(right_hello());
+  const HelloBytes bytes = encode_hello(right_hello(), kRight);
   for (std::size_t size = 0; size < kHelloBytes; ++size) {
-    const HelloVerdict verdict = check_hello(std::span(bytes).first(size), kOwn);
+    const HelloVerdict verdict = check_request(std::span(bytes).first(size), kOwn);
     INFO(size << " bytes");
     CHECK_FALSE(verdict.hello);
     CHECK(verdict.reason == RejectReason::kUnauthorized);
@@ -69,19 +70,57 @@ TEST_CASE("a hello that is too short is unauthorized", "[handshake]") {
 
 TEST_CASE("random bytes are unauthorized", "[handshake]") {
   for (std::uint32_t seed = 1; seed <= 1000; ++seed) {
-    const HelloVerdict verdict = check_hello(pattern(seed % 100, seed), kOwn);
+    const HelloVerdict verdict = check_request(pattern(seed % 100, seed), kOwn);
     CHECK_FALSE(verdict.hello);
     CHECK(verdict.reason == RejectReason::kUnauthorized);
   }
 }
 
-TEST_CASE("a hello with any wrong bit in the job's key or the magic is unauthorized", "[handshake]") {
-  for (int bit = 0; bit < 64; ++bit) {
-    Hello hello = right_hello();
-    hello.job_key ^= std::uint64_t{1} << bit;
-    CHECK_FALSE(verdict_on(hello).hello);
-    CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
+TEST_CASE("a hello with any wrong bit is unauthorized", "[handshake][F4]") {
+  HelloBytes bytes = encode_hello(right_hello(), kRight);
+  for (std::size_t bit = 0; bit < 8 * kHelloBytes; ++bit) {
+    const std::byte mask{static_cast<unsigned char>(1u << bit % 8)};
+    bytes[bit / 8] ^= mask;
+    INFO("bit " << bit);
+    CHECK(check_request(bytes, kOwn).reason == RejectReason::kUnauthorized);
+    bytes[bit / 8] ^= mask;
   }
+  CHECK(check_request(bytes, kOwn).hello);
+}
+
+TEST_CASE("a hello with any wrong bit in the key, for another rank, or of the other way is unauthorized",
+          "[handshake][F4]") {
+  const auto refused = [](const HelloSeal& seal) {
+    return verdict_on(right_hello(), seal).reason == RejectReason::kUnauthorized;
+  };
+  for (int bit = 0; bit < 64; ++bit) CHECK(refused({kOwn.job_key ^ std::uint64_t{1} << bit, kOwn.rank}));
+  CHECK(refused({kOwn.job_key, kOwn.rank + 1}));
+  CHECK(refused({kOwn.job_key, kOwn.rank, true}));
+  CHECK(verdict_on(right_hello()).hello);
+}
+
+TEST_CASE("who has the name of a process calls it as one of another job, and never as a rank", "[handshake][F4]") {
+  const std::uint64_t name_key = name_key_of(kOwn.job_key, kOwn.rank);
+  Hello other_job = right_hello();
+  other_job.flags = kHelloOtherJob;
+  other_job.rank = 1000;
+  CHECK(verdict_on(other_job, {name_key, kOwn.rank}).hello);
+  CHECK(verdict_on(right_hello(), {name_key, kOwn.rank}).reason == RejectReason::kUnauthorized);
+  // neither the job's own key nor the name of another process serves for it
+  CHECK(verdict_on(other_job, {kOwn.job_key, kOwn.rank}).reason == RejectReason::kUnauthorized);
+  CHECK(verdict_on(other_job, {name_key_of(kOwn.job_key, 0), kOwn.rank}).reason == RejectReason::kUnauthorized);
+}
+
+TEST_CASE("an answer has the seal of the key that was called with, and is no call", "[handshake][F4]") {
+  constexpr std::uint64_t kCalled = 77;
+  const HelloBytes bytes = encode_hello(right_hello(), {kCalled, kOwn.rank, true});
+  CHECK(check_answer(bytes, kOwn, kCalled).hello);
+  CHECK(check_answer(bytes, kOwn, kCalled + 1).reason == RejectReason::kUnauthorized);
+  CHECK(check_answer(encode_hello(right_hello(), {kCalled, kOwn.rank}), kOwn, kCalled).reason ==
+        RejectReason::kUnauthorized);
+}
+
+TEST_CASE("a hello with a wrong bit in the magic is unauthorized", "[handshake]") {
   for (int bit = 0; bit < 16; ++bit) {
     Hello hello = right_hello();
     hello.magic = static_cast<std::uint16_t>(hello.magic ^ (1u << bit));
@@ -92,10 +131,9 @@ TEST_CASE("a hello with any wrong bit in the job's key or the magic is unauthori
 
 TEST_CASE("a hello with a wrong key is unauthorized even if the version differs, too", "[handshake]") {
   Hello hello = right_hello();
-  hello.job_key = 1;
   hello.version = kOtherWireVersion;
   hello.geometry = 0;
-  CHECK(verdict_on(hello).reason == RejectReason::kUnauthorized);
+  CHECK(verdict_on(hello, {1, kOwn.rank}).reason == RejectReason::kUnauthorized);
 }
 
 TEST_CASE("another wire version is refused with a text that has both versions", "[handshake]") {
