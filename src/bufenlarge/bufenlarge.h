@@ -212,6 +212,12 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_context_name(const bufenlarge_cont
 BUFENLARGE_API bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t *context,
                                                                const void *name, uint32_t *peer_p);
 
+/* Frees what the context keeps of a process of another job. Its number may be given to another one then, so
+ * the caller must have no use for it, nor for its channel. Returns 0, with nothing done, while the channel
+ * is connected or connects, or has failed in this round, and for processes of the own job. Not to be called
+ * from a callback. */
+BUFENLARGE_API int bufenlarge_context_forget_peer(bufenlarge_context_t *context, uint32_t peer);
+
 /* Returns the channel to `peer`, which the context owns. The first call creates it, without
  * connecting. NULL when memory is exhausted or `peer` is out of range. The own rank gives a loopback
  * channel. */

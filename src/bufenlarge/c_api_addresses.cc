@@ -97,4 +97,10 @@ bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, c
   }
 }
 
+int bufenlarge_context_forget_peer(bufenlarge_context_t* context, uint32_t peer) {
+  auto& peers = context->context.peers();
+  if (peer < peers.own_size()) return 0;
+  return peer >= peers.size() || peers.forget(peer) ? 1 : 0;
+}
+
 }  // extern "C"

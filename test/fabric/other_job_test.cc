@@ -147,6 +147,36 @@ TEST_CASE("a caller with a wrong key in the name is unauthorized and gets no rea
   CHECK(jobs.here[0].stats().channels == 0);
 }
 
+// Calls a process of `jobs.there` as a new job of one, talks to it, and ends. Returns the number it had there.
+std::uint32_t come_and_go(TwoJobs& jobs, std::uint64_t key) {
+  Job guest(1, {}, key);
+  Process& called = jobs.there[0];
+  const std::uint32_t from = add(called, name_of(guest[0], 0)), to = add(guest[0], name_of(called, 0));
+  called.messages[from].clear();
+  std::size_t sent = 0;
+  REQUIRE(comes_true([&] { return arrived(called, from, 1); }, [&] {
+    if (sent == 0) sent = guest[0].send(to, Vector({8}).all());
+    guest.progress();
+    jobs.there.progress();
+  }));
+  return from;
+}
+
+TEST_CASE("a process that has left is forgotten, and its number goes to the next", "[other_job][F3]") {
+  TwoJobs jobs;
+  Process& called = jobs.there[0];
+  CHECK(bufenlarge_context_forget_peer(called.context(), 0) == 0);
+  CHECK(bufenlarge_context_forget_peer(called.context(), 3) == 1);
+  for (std::uint64_t guest = 0; guest < 3; ++guest) {
+    const std::uint32_t number = come_and_go(jobs, 0x9000 + guest);
+    CHECK(number == 3);
+    CHECK(bufenlarge_context_forget_peer(called.context(), number) == 0);
+    REQUIRE(jobs.until([&] { return bufenlarge_context_forget_peer(called.context(), number) == 1; }));
+    CHECK(called.failures.size() == guest + 1);
+    CHECK(called.stats().channels == 0);
+  }
+}
+
 // Has read a name of rank 0 of a job of two, and takes its key for the job's.
 struct Impostor {
   explicit Impostor(const Name& read) {

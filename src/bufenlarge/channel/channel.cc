@@ -274,6 +274,13 @@ bool Channel<PortT>::idle() const {
           !enlargement_.words_due() && !words_due() && (!rendezvous_ || rendezvous_->idle()));
 }
 
+template <class PortT>
+bool Channel<PortT>::unused() const {
+  const bool listed = link_.listed() || connection_.listed() || receive_ring_.listed();
+  const bool over = failed() ? released_ : !rendezvous_ && connection_.state() == Connect::State::kIdle;
+  return over && !listed && !holds_link();
+}
+
 // What the peer wrote before it went lies in the ring: an established connection ends only when that has been read.
 template <class PortT>
 void Channel<PortT>::lose() {

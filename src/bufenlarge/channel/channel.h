@@ -112,6 +112,8 @@ class Channel : public SendTarget {
   [[nodiscard]] bool connected() const { return link_.connected(); }
   // Writes that are notified are to be received.
   [[nodiscard]] bool notified() const { return receive_ring_.notified() && connected(); }
+  // It has failed, or was never connected, and nothing of the context refers to it.
+  [[nodiscard]] bool unused() const;
   // Everything that was accepted is written and completed locally.
   [[nodiscard]] bool idle() const;
 

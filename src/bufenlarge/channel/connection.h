@@ -73,6 +73,8 @@ class Connection {
   // Stages the Hello slot if it is due and has room.
   void serve_hello();
   [[nodiscard]] bool hello_due() const { return hello_due_; }
+  // In a list of the context.
+  [[nodiscard]] bool listed() const { return time_listed_ || attempt_counted_; }
   [[nodiscard]] Connect::State state() const { return connect_.state(); }
   [[nodiscard]] FirstRings first_rings() const {
     const bool there = send_ring_.has_ring() && receive_ring_.has_ring();

@@ -127,6 +127,7 @@ class PeerLink final : private StateLog {
 
   // Puts the channel on the pending list: service() has something to do.
   void want_service() { core_.pending.add(channel_, pending_listed_); }
+  [[nodiscard]] bool listed() const { return pending_listed_; }
 
   // ---- memory of the rings
   // Memory for a ring of this geometry in place of what there was, which goes to `replaced`. False, with the ring as it

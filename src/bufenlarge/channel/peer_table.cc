@@ -9,6 +9,7 @@ template <class PortT>
 typename PeerTable<PortT>::Channel* PeerTable<PortT>::channel(std::uint32_t peer) {
   if (peer >= size() || peer == core_.rank || first_address_ == nullptr) return nullptr;
   if (const auto known = channels_.find(peer); known != channels_.end()) return known->second.get();
+  if (peer >= own_size_ && !other_job(peer).known) return nullptr;
   auto made = peer < own_size_ ? std::make_unique<Channel>(core_, peer, address(peer))
                                : std::make_unique<Channel>(core_, peer, other_job(peer));
   return channels_.emplace(peer, std::move(made)).first->second.get();
@@ -28,6 +29,15 @@ std::optional<std::uint32_t> PeerTable<PortT>::add(std::uint32_t job_id, std::ui
   }
   const std::uint32_t number = number_of(job_id, rank);
   return other_jobs_.set_name(number - own_size_, name_key, address) ? std::optional(number) : std::nullopt;
+}
+
+template <class PortT>
+bool PeerTable<PortT>::forget(std::uint32_t peer) {
+  const auto known = channels_.find(peer);
+  if (known != channels_.end() && !known->second->unused()) return false;
+  if (known != channels_.end()) channels_.erase(known);
+  other_jobs_.forget(peer - own_size_);
+  return true;
 }
 
 template <class PortT>

@@ -46,7 +46,7 @@ class PeerTable {
     address_stride_ = stride;
   }
 
-  // Returns nullptr for the own rank, for numbers out of range, and before set_addresses().
+  // Returns nullptr for the own rank, for numbers out of range or forgotten, and before set_addresses().
   [[nodiscard]] Channel* channel(std::uint32_t peer);
   // Returns nullptr where no channel was made.
   [[nodiscard]] const Channel* find(std::uint32_t peer) const {
@@ -59,6 +59,9 @@ class PeerTable {
   // Returns the number of the process of this name; nothing when there can be no such process.
   [[nodiscard]] std::optional<std::uint32_t> add(std::uint32_t job_id, std::uint32_t rank, std::uint64_t name_key,
                                                  std::span<const std::byte> address);
+  // The process of another job with this number has gone, and nobody uses its number any more: its record and channel
+  // end. False, with nothing done, while its channel is in use.
+  [[nodiscard]] bool forget(std::uint32_t peer);
   // The channel of the process whose checked Hello this is; nullptr when it claims to be this very process.
   [[nodiscard]] Channel* caller(const Hello& hello);
 

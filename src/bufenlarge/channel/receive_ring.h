@@ -64,6 +64,7 @@ class ReceiveRing {
   // A completion says that a write, and all before it, is placed.
   void on_notification();
   [[nodiscard]] bool notified() const { return notifications_ != 0; }
+  [[nodiscard]] bool listed() const { return notified_listed_ || watched(); }
   // Hands a fragment of a message to the upper layer.
   void deliver(const std::byte* payload, const SlotTrailer& trailer);
   void watch_next_slot();

@@ -45,6 +45,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure_end.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_forget.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \

@@ -16,6 +16,8 @@
 /* When the process manager's list is read, after its signal. What the process had sent through shared memory is
  * received before the first. */
 static const double ask_after[] = { 0.02, 0.1, 0.5, 1.0, 2.0 };
+/* Stands for the number of a process that is forgotten. */
+#define FORGOTTEN UINT32_MAX
 #define ASK_TIMES ((int) (sizeof(ask_after) / sizeof(ask_after[0])))
 
 typedef struct {
@@ -88,6 +90,16 @@ static bool add(uint32_t number, int8_t status, const char *text)
     }
     pthread_mutex_unlock(&failures.mutex);
     return is_new;
+}
+
+void MPIDI_BUFENLARGE_failure_forget(uint32_t number)
+{
+    pthread_mutex_lock(&failures.mutex);
+    for (int i = 0; i < MPL_atomic_relaxed_load_int(&failures.count); i++) {
+        if (failures.list[i].number == number)
+            failures.list[i].number = FORGOTTEN;
+    }
+    pthread_mutex_unlock(&failures.mutex);
 }
 
 void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
@@ -257,7 +269,8 @@ static void learn(MPIDI_BUFENLARGE_vci_t * vci)
         pthread_mutex_lock(&failures.mutex);
         const failure_t failure = failures.list[vci->failures_known++];
         pthread_mutex_unlock(&failures.mutex);
-        if (!is_connected(vci, failure.number))
+        const bool is_own = vci == MPIDI_BUFENLARGE_main_vci() || !MPIDI_BUFENLARGE_is_other_job(failure.number);
+        if (failure.number != FORGOTTEN && is_own && !is_connected(vci, failure.number))
             MPIDI_BUFENLARGE_peer_lost(vci, failure.number, failure.status, failure.text);
         vci->looked = false;
     }

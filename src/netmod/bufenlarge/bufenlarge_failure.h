@@ -17,6 +17,8 @@
 
 /* Notes a failed process for all VCIs. To be called with the lock of the VCI that has found it; any number of times. */
 void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
+/* The process with this number, of another job, is forgotten, and its number will be that of another one. */
+void MPIDI_BUFENLARGE_failure_forget(uint32_t number);
 /* To be called by progress while vci->watches: learns what other VCIs and the process manager have found. Returns
  * whether it is time to end what waits in vain. */
 bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci);

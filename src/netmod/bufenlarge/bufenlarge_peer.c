@@ -123,6 +123,16 @@ static void peer_free(MPIDI_BUFENLARGE_peer_t * peer)
     MPL_free(peer);
 }
 
+/* Frees the peer with this number, to which nothing refers. */
+void MPIDI_BUFENLARGE_peer_forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
+{
+    if (MPIDI_BUFENLARGE_peer_known(vci, number) == NULL)
+        return;
+    MPIDI_BUFENLARGE_peer_t **place = place_of(vci, number);
+    peer_free(*place);
+    *place = NULL;
+}
+
 /* Frees all peers of a VCI, whose context is closed. */
 void MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci_t * vci)
 {

@@ -3,6 +3,7 @@
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
 #include "bufenlarge_rma_impl.h"
+#include "bufenlarge_spawn.h"
 #include "utlist.h"
 
 /* The library's failed callback. */
@@ -26,7 +27,10 @@ static void peer_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * pe
     MPIDI_BUFENLARGE_backlog_fail(vci, peer);
     MPIDI_BUFENLARGE_rma_fail(vci, peer);
     MPIDI_BUFENLARGE_receive_fail(vci, peer);
-    MPIDI_BUFENLARGE_failure_note(vci, peer);
+    if (peer->disconnect_received)
+        MPIDI_BUFENLARGE_failure_end(vci);      /* it has left, which is no failure: what waits for it now ends */
+    else
+        MPIDI_BUFENLARGE_failure_note(vci, peer);
 }
 
 /* Sends what waits in batches and backlogs, gives up lost peers, ends what waits in vain, and returns the error that
@@ -44,6 +48,7 @@ int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
         peer = vci->lost;
         vci->lost = peer->lost_next;
         peer_fail(vci, peer);
+        MPIDI_BUFENLARGE_forget_lost(vci, peer);
     }
     /* MPICH's own progress looks at it, but not all of its waits call that. */
     if (MPIDI_global.sigusr1_count > MPIDI_global.my_sigusr1_count) {

@@ -51,7 +51,7 @@ int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, ch
 
 /* Finds the place of a process in MPICH's address tables. A process of another job has one while a communicator of
  * MPICH's has the process. */
-static bool find_gpid(uint32_t number, uint64_t * gpid)
+bool MPIDI_BUFENLARGE_find_gpid(uint32_t number, uint64_t * gpid)
 {
     if (!MPIDI_BUFENLARGE_is_other_job(number)) {
         *gpid = MPIDIU_GPID_CREATE(0, number);
@@ -78,6 +78,7 @@ static int number_of_name(const char *name, int bytes, uint32_t * number_p)
     MPIR_ERR_CHKANDJUMP(bytes != BUFENLARGE_NAME_BYTES || vci->context == NULL
                         || bufenlarge_context_add_peer(vci->context, name, number_p) != BUFENLARGE_OK,
                         mpi_errno, MPI_ERR_PORT, "**bufenlarge_name");
+    MPIDI_BUFENLARGE_forget_note(*number_p);
 
   fn_exit:
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
@@ -110,10 +111,13 @@ int MPIDI_BUFENLARGE_upids_to_gpids(int size, int *remote_upid_size, char *remot
     MPIR_FUNC_ENTER;
 
     MPIR_ERR_CHKANDJUMP(!numbers, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_main_vci());
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     for (int i = 0; i < size; i++) {
         mpi_errno = number_of_name(name, remote_upid_size[i], &numbers[i]);
         MPIR_ERR_CHECK(mpi_errno);
-        if (find_gpid(numbers[i], &remote_gpids[i]))
+        if (MPIDI_BUFENLARGE_find_gpid(numbers[i], &remote_gpids[i]))
             numbers[i] = HAS_PLACE;
         else
             count++;

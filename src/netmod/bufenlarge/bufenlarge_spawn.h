@@ -5,6 +5,17 @@
 
 #include "bufenlarge_impl.h"
 
+/* bufenlarge_spawn.c */
+bool MPIDI_BUFENLARGE_find_gpid(uint32_t number, uint64_t * gpid);
+
+/* bufenlarge_forget.c */
+void MPIDI_BUFENLARGE_forget_note(uint32_t number);
+void MPIDI_BUFENLARGE_forget_lost(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
+void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci);
+
+/* bufenlarge_peer.c */
+void MPIDI_BUFENLARGE_peer_forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number);
+
 /* bufenlarge_spawn_queue.c */
 void MPIDI_BUFENLARGE_spawn_arrived(int tag, const void *data, size_t bytes);
 bool MPIDI_BUFENLARGE_spawn_take(int tag, void *buf, size_t bytes);

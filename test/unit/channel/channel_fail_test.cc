@@ -226,6 +226,22 @@ TEST_CASE("a peer of the job whose channel has failed is not refused as unauthor
   CHECK(decode_reject(fixture.port.rejections[0]));
 }
 
+TEST_CASE("a channel is unused before it connects, and when its failure is over", "[channel][fail][F3]") {
+  ContextFixture fixture;
+  CHECK(fixture.channel().unused());
+  (void)fixture.want();
+  CHECK_FALSE(fixture.channel().unused());
+  ContextFixture other;
+  other.connect();
+  CHECK_FALSE(other.channel().unused());
+  other.lose();
+  CHECK_FALSE(other.channel().unused());
+  other.rounds(FakeContext::kEventRounds);
+  REQUIRE(other.channel().failed());
+  other.rounds(2);
+  CHECK(other.channel().unused());
+}
+
 TEST_CASE("closing a context closes links before it frees what their writes read", "[channel][fail]") {
   ContextFixture fixture;
   {

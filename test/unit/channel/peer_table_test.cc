@@ -212,5 +212,38 @@ TEST_CASE("a caller that claims to be of another job with the own job's id gets 
   CHECK(fixture.table.size() == kSize);
 }
 
+TEST_CASE("the number of a process that is forgotten is given to another", "[peers][spawn][F3]") {
+  TableFixture fixture;
+  fixture.set_addresses();
+  REQUIRE(fixture.add({kOtherKey, 0}, address_of(50)) == kSize);
+  REQUIRE(fixture.add({kOtherKey, 1}, address_of(51)) == kSize + 1);
+  REQUIRE(fixture.table.channel(kSize) != nullptr);
+  CHECK(fixture.table.forget(kSize));
+  CHECK(fixture.table.find(kSize) == nullptr);
+  CHECK(fixture.table.channel(kSize) == nullptr);
+  CHECK(fixture.table.forget(kSize));  // once more does nothing
+  CHECK(fixture.add({kOtherKey, 2}, address_of(52)) == kSize);
+  CHECK(fixture.add({kOtherKey, 0}, address_of(50)) == kSize + 2);
+  CHECK(fixture.table.other_job(kSize).rank == 2);
+  CHECK(fixture.table.other_job(kSize).address == address_of(52));
+  CHECK(fixture.table.channels().empty());
+}
+
+TEST_CASE("thousands of callers that are forgotten take no memory", "[peers][spawn][F3]") {
+  TableFixture fixture;
+  fixture.set_addresses();
+  const auto come_and_go = [&fixture](std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t key = first; key < first + count; ++key) {
+      REQUIRE(fixture.call(0, static_cast<std::uint32_t>(key)) != nullptr);
+      REQUIRE(fixture.table.forget(kSize));
+    }
+  };
+  come_and_go(kOtherKey, 10);
+  const std::size_t before = heap_bytes();
+  come_and_go(kOtherKey + 10, 10'000);
+  CHECK(heap_bytes() == before);
+  CHECK(fixture.table.size() == kSize + 1);
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_forget.c: processes of other jobs that have left. A server may be connected to by thousands, one after the
+ * other. What it keeps of a process ends when no communicator of MPICH's has the process and its connection has ended;
+ * the process's number is then given to another.
+ */
+#include "mpidimpl.h"
+#include "bufenlarge_spawn.h"
+#include "bufenlarge_failure.h"
+#include "bufenlarge_unexpected.h"
+
+/* After so many lost connections to processes of other jobs the table is looked through, also when nobody connects. */
+#define LOST_MAX 16
+
+/* Guarded by the first VCI's lock. */
+static uint32_t numbers_end;    /* behind the last number of a process of another job */
+static uint32_t lost_count;     /* since the table was looked through */
+
+void MPIDI_BUFENLARGE_forget_note(uint32_t number)
+{
+    numbers_end = MPL_MAX(numbers_end, number + 1);
+}
+
+/* Nothing of the netmod refers to the peer. */
+static bool is_free(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
+{
+    for (const MPIDI_BUFENLARGE_peer_t * lost = vci->lost; lost; lost = lost->lost_next) {
+        if (lost == peer)
+            return false;
+    }
+    return !peer->backlog && peer->sources == 0 && peer->unexpected_kib == 0 && (!peer->rma || peer->lost_text);
+}
+
+static void forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
+{
+    MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
+    uint64_t gpid;
+    if ((peer && !is_free(vci, peer)) || MPIDI_BUFENLARGE_find_gpid(number, &gpid)
+        || !bufenlarge_context_forget_peer(vci->context, number))
+        return;
+    if (peer)
+        MPIDI_BUFENLARGE_eager_limit_arrived(vci, peer, false);
+    MPIDI_BUFENLARGE_peer_forget(vci, number);
+    MPIDI_BUFENLARGE_failure_forget(number);
+}
+
+void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    lost_count = 0;
+    for (uint32_t number = (uint32_t) MPIR_Process.size; vci->context && number < numbers_end; number++)
+        forget(vci, number);
+}
+
+/* To be called when progress has given up a peer. */
+void MPIDI_BUFENLARGE_forget_lost(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
+{
+    if (!MPIDI_BUFENLARGE_is_other_job(peer->number))
+        return;
+    MPIDI_BUFENLARGE_forget_note(peer->number);
+    if (++lost_count >= LOST_MAX)
+        MPIDI_BUFENLARGE_forget_unused(vci);
+}
