@@ -33,7 +33,7 @@ product_files() {
     for tool in suite mpich-suite counted.sh demonstrate catch-run source-files '*.o' '*.a' '*.log' '*~' '.*'; do
         other+=(! -name "$tool")
     done
-    (cd "$top" && find autogen.sh configure.ac Makefile.am bufenlarge.pc.in m4 src mpich-patches tools \
+    (cd "$top" && find autogen.sh configure.ac Makefile.am bufenlarge.pc.in docs/man m4 src mpich-patches tools \
         -type f ! -path 'tools/rdma-vm*' ! -path '*/.d*' "${other[@]}")
 }
 

@@ -3,6 +3,7 @@
 // the tables of knobs.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -35,11 +36,12 @@ void for_each_knob(Print print) {
 }
 
 constexpr const char* kUsage =
-    "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --mpich-cvars |\n"
+    "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --knobs-man | --mpich-cvars |\n"
     "                        --memory RANKS [OPTION...] | --draw-memory FILE... | --version | --help]\n"
     "  --devices         print provider, device, address and protocol that a job would use here (default)\n"
     "  --knobs           print every knob with its default and what is allowed\n"
     "  --knobs-markdown  print docs/knobs.md\n"
+    "  --knobs-man       print the list of knobs in bufenlarge(7), in the language mdoc\n"
     "  --mpich-cvars     print the C header that declares the knobs as MPI_T variables of MPICH\n"
     "  --memory RANKS    print what a job takes, of a process and of a node, beside other transports; with\n"
     "      --per-node P        ranks on each node (default 1)\n"
@@ -68,6 +70,28 @@ int print_markdown() {
     std::printf("| `MPIR_CVAR_BUFENLARGE_%s` | %s%s%s | %s | %s |\n", knob.name,
                 *knob.default_text == 0 ? "" : "`", knob.default_text, *knob.default_text == 0 ? "" : "`",
                 knob.allowed, knob.meaning);
+  });
+  return 0;
+}
+
+// Prints text of mdoc: each sentence begins a line, as its readers want, and none begins with a sign of a macro.
+void print_sentences(std::string_view text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t stop = std::min(text.find(". ", begin), text.size() - 1);
+    const std::string_view sentence = text.substr(begin, stop + 1 - begin);
+    if (sentence.starts_with('.') || sentence.starts_with('\'')) std::printf("\\&");
+    for (const char c : sentence) std::printf(c == '\\' ? "\\e" : "%c", c);
+    std::printf("\n");
+    begin = stop + 2;
+  }
+}
+
+int print_man() {
+  for_each_knob([](const Knob& knob) {
+    std::printf(".It Ev MPIR_CVAR_BUFENLARGE_%s\n", knob.name);
+    print_sentences(knob.meaning);
+    std::printf(".Pp\nAllowed: %s.\n.br\nDefault: %s%s\n", knob.allowed, *knob.default_text == 0 ? "empty" : "",
+                knob.default_text);
   });
   return 0;
 }
@@ -116,6 +140,7 @@ int run(int count, char** arguments, char** environment) {
   if (what == "--devices") return print_devices();
   if (what == "--knobs") return print_knobs();
   if (what == "--knobs-markdown") return print_markdown();
+  if (what == "--knobs-man") return print_man();
   if (what == "--mpich-cvars") return print_mpich_cvars();
   const bool with_more = count > 2;
   if (what == "--memory" && with_more) {

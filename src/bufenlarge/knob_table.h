@@ -2,8 +2,8 @@
 // The table of the library's knobs. A row: name, how its text is read (a reader in knobs.cc), default,
 // what is allowed, what it does. The parsing and the error messages are made from it. From it and from the
 // table of the knobs that only the netmod reads (src/netmod/bufenlarge/bufenlarge_knob_table.h),
-// bufenlarge_info makes the MPI_T variables MPIR_CVAR_BUFENLARGE_<NAME> (--mpich-cvars) and docs/knobs.md
-// (--knobs-markdown).
+// bufenlarge_info makes the MPI_T variables MPIR_CVAR_BUFENLARGE_<NAME> (--mpich-cvars), docs/knobs.md
+// (--knobs-markdown) and the list in bufenlarge(7) (--knobs-man).
 #pragma once
 
 #define BUFENLARGE_KNOBS(X)                                                                           \

@@ -4,9 +4,9 @@
 
 root=$work/installed
 succeeds "make install" make -C "$build" install "prefix=$root"
-report "exactly five files are installed" "$(
+report "exactly seven files are installed" "$(
     diff <(printf '%s\n' bin/bufenlarge_info include/bufenlarge.h include/bufenlarge_stats.h lib/libbufenlarge.a \
-        lib/pkgconfig/bufenlarge.pc) \
+        lib/pkgconfig/bufenlarge.pc share/man/man1/bufenlarge_info.1 share/man/man7/bufenlarge.7) \
         <(cd "$root" && find . -type f | sed 's|^\./||' | LC_ALL=C sort))"
 report "libbufenlarge.a is position-independent and has no sanitizer in it" "$(
     nm -u "$root/lib/libbufenlarge.a" 2>/dev/null | grep -E '__(asan|tsan|ubsan)_' | sort -u)"
