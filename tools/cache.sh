@@ -143,6 +143,7 @@ build_sanitized() {
 
 build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev libsodium-dev)
 test_packages=(catch2 python3)
+page_packages=(mandoc)
 cut_packages=(nftables iproute2)
 mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 

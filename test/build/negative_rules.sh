@@ -47,4 +47,5 @@ repeated() { awk -v count="$1" -v text="$2" 'BEGIN { for (i = 0; i < count; i++)
 restore
 . test/build/negative_texts.sh
 . test/build/negative_pages.sh
+. test/build/negative_manuals.sh
 . test/build/negative_builds.sh
