@@ -18,7 +18,8 @@ report "the folders that the rules look at have sources" "$(
             echo "$folder has no sources"
     done)"
 report "protocol/ includes only the standard library, iovec, protocol/, status.h and check.h" "$(
-    includes $library/protocol | grep -Ev '<[a-z_]+>|<sys/uio\.h>|"(protocol/[a-z0-9_]+|status|check)\.h"|<xxhash\.h>|<sodium\.h>')"
+    includes $library/protocol |
+        grep -Ev '<[a-z_]+>|<sys/uio\.h>|"(protocol/[a-z0-9_]+|status|check)\.h"|<(xxhash|sodium)\.h>')"
 no_header='chrono|thread|mutex|random|ctime|condition_variable|time\.h|unistd\.h|pthread\.h'
 report "protocol/ has no clock, thread, lock or random number" "$(
     includes $library/protocol | grep -E "<($no_header)>")"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guests.c: one process is connected to by rounds= jobs, one after the other. Each of them connects threads= times, talks
- * and disconnects, then it ends. Checked: every word, and that memory and descriptors of the process do not grow once
- * a quarter of the jobs have left.
+ * guests.c: one process is connected to by rounds= jobs, one after the other. Each of them connects threads= times,
+ * talks and disconnects, then it ends. Checked: every word, and that memory and descriptors of the process do not grow
+ * once a quarter of the jobs have left.
  */
 #include <dirent.h>
 #include <malloc.h>

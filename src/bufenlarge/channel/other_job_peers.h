@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Peers of other jobs, by job id and rank. A peer that the upper layer has named has an address and the key of its name;
-// a peer that has connected by itself is known by its Hello alone until it is named. A peer that is forgotten leaves its
-// place to the next one.
+// Peers of other jobs, by job id and rank. A peer that the upper layer has named has an address and the key of its
+// name; a peer that has connected by itself is known by its Hello alone until it is named. A peer that is forgotten
+// leaves its place to the next one.
 #pragma once
 
 #include <cstddef>
