@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "../netmod/bufenlarge/bufenlarge_knob_table.h"
+#include "../netmod/bufenlarge/bufenlarge_pvar_table.h"
 #include "fabric/fabric_port.h"
 #include "info_draw.h"
 #include "info_error.h"
@@ -37,12 +38,14 @@ void for_each_knob(Print print) {
 
 constexpr const char* kUsage =
     "usage: bufenlarge_info [--devices | --knobs | --knobs-markdown | --knobs-man | --mpich-cvars |\n"
-    "                        --memory RANKS [OPTION...] | --draw-memory FILE... | --version | --help]\n"
+    "                        --variables-markdown | --memory RANKS [OPTION...] | --draw-memory FILE... |\n"
+    "                        --version | --help]\n"
     "  --devices         print provider, device, address and protocol that a job would use here (default)\n"
     "  --knobs           print every knob with its default and what is allowed\n"
     "  --knobs-markdown  print docs/knobs.md\n"
     "  --knobs-man       print the list of knobs in bufenlarge(7), in the language mdoc\n"
     "  --mpich-cvars     print the C header that declares the knobs as MPI_T variables of MPICH\n"
+    "  --variables-markdown  print docs/performance-variables.md\n"
     "  --memory RANKS    print what a job takes, of a process and of a node, beside other transports; with\n"
     "      --per-node P        ranks on each node (default 1)\n"
     "      --pattern PATTERN   alltoall (default), neighbours:N, hub\n"
@@ -121,6 +124,28 @@ int print_mpich_cvars() {
   return 0;
 }
 
+void print_variable(const char* name, const char* kind, const char* meaning) {
+  std::printf("| `bufenlarge_%s` | %s | %s |\n", name, kind, meaning);
+}
+
+int print_variables() {
+#define PRINT_VARIABLE(name, kind, field, meaning) print_variable(#name, #kind, meaning);
+  constexpr const char* kHead = "| variable | class | value |\n|---|---|---|\n";
+  std::printf("# Performance variables\n\n`bufenlarge_info --variables-markdown` makes this page from\n"
+              "`src/netmod/bufenlarge/bufenlarge_pvar_table.h`. A program or a tool reads these variables while the "
+              "job runs, by\nthe functions MPI_T_pvar_get_info, MPI_T_pvar_handle_alloc and MPI_T_pvar_read; "
+              "`mpivars` of MPICH lists them. All are\nunsigned long long, read-only, need not be started, and count "
+              "from MPI_Init on. COUNTER only grows, LEVEL is as it is\nnow. The knobs are control variables "
+              "([knobs.md](knobs.md)). A variable that is not read costs nothing.\n\n"
+              "## Of the process\n\n%s", kHead);
+  MPIDI_BUFENLARGE_PVARS(PRINT_VARIABLE)
+  std::printf("\n## Of its channels\n\nThese are bound to a communicator, and have a value for each of its ranks; "
+              "of an intercommunicator for the remote ones.\n\n%s", kHead);
+  MPIDI_BUFENLARGE_CHANNEL_PVARS(PRINT_VARIABLE)
+#undef PRINT_VARIABLE
+  return 0;
+}
+
 int print_devices() {
   const bufenlarge::FabricPort port({});
   std::printf("provider  %s\nprotocol  %s\ndevice    %s\naddress   %s\narrival   %s: %s\n",
@@ -142,6 +167,7 @@ int run(int count, char** arguments, char** environment) {
   if (what == "--knobs-markdown") return print_markdown();
   if (what == "--knobs-man") return print_man();
   if (what == "--mpich-cvars") return print_mpich_cvars();
+  if (what == "--variables-markdown") return print_variables();
   const bool with_more = count > 2;
   if (what == "--memory" && with_more) {
     bufenlarge::print_memory({arguments + 2, arguments + count}, environment);

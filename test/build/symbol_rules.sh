@@ -32,3 +32,5 @@ report "only bufenlarge_* is visible from outside" "$(
     grep -v '^bufenlarge_' <<<"$visible")"
 report "docs/knobs.md is what bufenlarge_info --knobs-markdown prints" "$(
     diff docs/knobs.md <("$build/bufenlarge_info" --knobs-markdown) 2>&1)"
+report "docs/performance-variables.md is what bufenlarge_info --variables-markdown prints" "$(
+    diff docs/performance-variables.md <("$build/bufenlarge_info" --variables-markdown) 2>&1)"

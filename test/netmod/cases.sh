@@ -296,6 +296,10 @@ netmod_cases() {
         # A name without what separates names.
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"
     done < <(bad_knobs)
+    echo "unknown-knob/last-letter/2|unknown_knob|2|demo|PHASE PHASES|60"
+    echo "unknown-knob/own/3|unknown_knob|3|demo|SUMARY_FILE SUMMARY_FILE|60"
+    for knob in first slots100; do echo "pvars/$knob/4|pvars|4|mpit|$knob|60"; done
+    echo "mpivars/1|mpivars|1|demo||60"
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     unequal_cases
     malformed_cases

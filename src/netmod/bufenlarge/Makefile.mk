@@ -15,11 +15,14 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_table.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pre.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_pvar_table.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_pvars.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_impl.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn.h \
@@ -49,12 +52,14 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_hooks.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_names.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_meeting.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pmi.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_pvars.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_send.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_report.c \

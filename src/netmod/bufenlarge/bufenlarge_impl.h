@@ -185,10 +185,6 @@ typedef struct {
     size_t sent;
 } MPIDI_BUFENLARGE_send_t;
 
-/* bufenlarge_knobs.c */
-int MPIDI_BUFENLARGE_knobs_read(void);
-int MPIDI_BUFENLARGE_knobs_check_file(void);
-
 /* bufenlarge_errors.c */
 void MPIDI_BUFENLARGE_warn(void *user, const char *text);
 void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno);

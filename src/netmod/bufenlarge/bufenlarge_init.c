@@ -8,6 +8,8 @@
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_exchange.h"
+#include "bufenlarge_knobs.h"
+#include "bufenlarge_pvars.h"
 
 /* Waits for the other processes before MPI_Init fails: a process that ends while others still start PMI
  * makes Hydra 4.0.2 stop without printing why. Each process has one more barrier to pass, this one or
@@ -42,6 +44,8 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_BUFENLARGE_knobs_read();
     MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_BUFENLARGE_knobs_warn();
+    MPIDI_BUFENLARGE_pvars_register();
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         MPIDI_BUFENLARGE_vci(i)->number = i;
         MPIDI_BUFENLARGE_vci(i)->yield_after = MPIDI_BUFENLARGE_global.knobs.yield_after;

@@ -4,7 +4,7 @@
  * here, as strictly: a wrong value is an error that names the knob, the value and what is allowed.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_knobs.h"
 #include "bufenlarge_cvars.h"   /* made from both tables: the CVARs, MPIDI_BUFENLARGE_FOREACH_LIBRARY_KNOB */
 #include "bufenlarge_knob_table.h"
 #include <unistd.h>
@@ -127,7 +127,6 @@ static int read_own(const char *name, const char *value, const char *default_tex
     return read(&MPIDI_BUFENLARGE_global.knobs, text) ? MPI_SUCCESS : not_allowed(name, text);
 }
 
-/* Checks, in rank 0, which writes the file, that its directory can be written; the file itself need not exist. */
 int MPIDI_BUFENLARGE_knobs_check_file(void)
 {
     char directory[PATH_MAX];
