@@ -145,6 +145,7 @@ build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-de
 test_packages=(catch2 python3)
 page_packages=(mandoc)
 cut_packages=(nftables iproute2)
+fuzz_packages=(clang)
 mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 
 need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/null; }
