@@ -19,6 +19,7 @@ stale_cases() {
 device_stale_cases() {
     echo "stale/kept/2|kept|2|stale|kept rounds=3000|240"
     echo "stale/few/3|kept|3|stale|kept-few rounds=1500|240"
+    [ "$all" = yes ] || return 0
     echo "stale/threads/2|kept|2|stale|kept rounds=500 threads=4|240"
     program_case stale kept-standing 2 rounds=1500
 }
