@@ -29,4 +29,4 @@ succeeds "bufenlarge.h is C99" \
 succeeds "a C program links by bufenlarge.pc, without libstdc++ being named" \
     bash -c 'gcc -o "$work/user" "$work/user.c" $(pc --cflags --libs) && "$work/user"'
 report "bufenlarge.pc drags in none of libfabric's own libraries" "$(
-    pc --libs | tr ' ' '\n' | grep -E '^-l' | grep -vE '^-l(bufenlarge|fabric|stdc\+\+|m|pthread)$')"
+    pc --libs | tr ' ' '\n' | grep -E '^-l' | grep -vE '^-l(bufenlarge|fabric|sodium|stdc\+\+|m|pthread)$')"
