@@ -222,7 +222,7 @@ void Context<PortT>::refuse(typename Port::Request& request, const HelloVerdict&
   const bool authorized = verdict.reason != RejectReason::kUnauthorized;
   core_.port.reject(request, std::as_bytes(std::span(&reject, authorized ? 1u : 0u)));
   Hello hello{};
-  std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
+  if (!data.empty()) std::memcpy(&hello, data.data(), std::min(data.size(), kHelloBytes));
   if (!authorized) return log_unauthorized(hello.rank, verdict.text);
   if ((hello.flags & kHelloOtherJob) != 0) return;
   Channel* const peer = channel(hello.rank);
