@@ -26,7 +26,6 @@ constexpr std::uint32_t kSize = 3;
 constexpr std::uint32_t kHostile = 1;
 constexpr std::uint32_t kBystander = 2;
 constexpr int kStepsMax = 300;
-constexpr std::size_t kPayloadMax = 600;
 
 Bytes addresses() {
   Bytes made(kSize * sizeof(std::uint32_t));
@@ -159,9 +158,12 @@ void World::say() {
   const auto marks = input_.ConsumeIntegral<std::uint8_t>();
   if (input_.ConsumeBool()) hostile_.granted_low = input_.ConsumeIntegral<std::uint32_t>();
   if (input_.ConsumeIntegralInRange<int>(0, 7) == 0) hostile_.epoch = input_.ConsumeIntegral<std::uint16_t>();
-  hostile_.write_slot(kind, bytes(kPayloadMax), marks);
+  if (input_.ConsumeIntegralInRange<int>(0, 7) == 0) hostile_.claimed = input_.ConsumeIntegral<std::uint32_t>();
+  const Bytes payload = bytes(hostile_.slot_bytes());
+  hostile_.write_slot(kind, payload, marks);
   hostile_.granted_low.reset();
   hostile_.epoch.reset();
+  hostile_.claimed.reset();
 }
 
 // Any bytes anywhere in the ring or in the inbox.

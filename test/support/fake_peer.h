@@ -55,8 +55,9 @@ class FakePeer {
   }
   void ask(EnlargeRequest request);
   void write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks);
+  [[nodiscard]] std::uint32_t slot_bytes() const { return their_phase_.slot_bytes; }
   // Three steps of write_slot(), for tests that write a slot in parts: makes the slot, writes some of its bytes to its
-  // place, and goes on to the next place.
+  // place, and goes on to the next place. The first throws if the payload is more than slot_bytes().
   [[nodiscard]] Bytes seal(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) const;
   void place(std::span<const std::byte> slot, std::size_t offset, std::size_t bytes) const;
   void advance();
@@ -82,6 +83,7 @@ class FakePeer {
   std::function<void()> on_notified;  // called after each slot that needs a notification
   std::optional<std::uint32_t> granted_low;  // in slots instead of consumed(), to break the protocol
   std::optional<std::uint16_t> epoch;        // in slots instead of the ring's epoch, to break the protocol
+  std::optional<std::uint32_t> claimed;      // in slots instead of the payload's bytes, to break the protocol
 
  private:
   [[nodiscard]] ControlBlock& block() const { return reinterpret_cast<ControlBlock*>(control_->data())[1]; }
