@@ -49,26 +49,6 @@ int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, ch
     goto fn_exit;
 }
 
-/* Finds the place of a process in MPICH's address tables. A process of another job has one while a communicator of
- * MPICH's has the process. */
-bool MPIDI_BUFENLARGE_find_gpid(uint32_t number, uint64_t * gpid)
-{
-    if (!MPIDI_BUFENLARGE_is_other_job(number)) {
-        *gpid = MPIDIU_GPID_CREATE(0, number);
-        return true;
-    }
-    for (int avtid = 1; avtid < MPIDIU_get_n_avts(); avtid++) {
-        const MPIDI_av_table_t *table = MPIDIU_get_av_table(avtid);
-        for (int lpid = 0; table && lpid < table->size; lpid++) {
-            if (table->table[lpid].netmod.bufenlarge.number == number) {
-                *gpid = MPIDIU_GPID_CREATE(avtid, lpid);
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static int number_of_name(const char *name, int bytes, uint32_t * number_p)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -5,10 +5,8 @@
 
 #include "bufenlarge_impl.h"
 
-/* bufenlarge_spawn.c */
-bool MPIDI_BUFENLARGE_find_gpid(uint32_t number, uint64_t * gpid);
-
 /* bufenlarge_forget.c */
+bool MPIDI_BUFENLARGE_find_gpid(uint32_t number, uint64_t * gpid);
 void MPIDI_BUFENLARGE_forget_note(uint32_t number);
 void MPIDI_BUFENLARGE_forget_lost(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
 void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci);
