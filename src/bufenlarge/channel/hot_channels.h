@@ -7,7 +7,7 @@
 // else by a hint (control_slab.h). So a round costs what hot channels and arrivals cost, with any number of
 // connections.
 //
-// Every sixteenth round looks for hints. A hint may be early, late, doubled or lost without harm, and a peer may write
+// Every 32nd round looks for hints. A hint may be early, late, doubled or lost without harm, and a peer may write
 // just when a channel stops being hot: such a round also looks at four of the other rings, in turn. That is where
 // everything is found in the end.
 //
@@ -38,7 +38,7 @@ class HotChannels {
   unsigned receive(Channel& channel);
 
   static constexpr std::size_t kKept = 4;
-  static constexpr std::uint32_t kColdEvery = 16;  // rounds
+  static constexpr std::uint32_t kColdEvery = 32;  // rounds
   static constexpr unsigned kColdLooks = 4;  // with no more than that every round looks
 
  private:

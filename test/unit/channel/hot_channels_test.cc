@@ -94,12 +94,12 @@ TEST_CASE("a hint for a ring in which nothing came, or of a hot channel, changes
 }
 
 TEST_CASE("of many, a channel becomes hot when slots come twice in time", "[hot][S1]") {
-  Hot hot(Arrival::kChecked, 12, 8, 20);
+  Hot hot(Arrival::kChecked, 12, 8, 40);
   hot.rounds(800);
   CHECK(hot.count() == 1);  // one stays hot of eight
   CHECK(hot.send_to_us(10) == 1);
   CHECK_FALSE(hot.told()[9]);
-  hot.rounds(25);
+  hot.rounds(50);
   CHECK(hot.send_to_us(10) == 1);
   CHECK_FALSE(hot.told()[9]);  // not in time
   CHECK(hot.send_to_us(10) == 1);
@@ -107,7 +107,7 @@ TEST_CASE("of many, a channel becomes hot when slots come twice in time", "[hot]
 }
 
 TEST_CASE("while as many are hot as may be, no other becomes so before one of them is quiet", "[hot][S1]") {
-  Hot hot(Arrival::kChecked, 5, 2, 20);
+  Hot hot(Arrival::kChecked, 5, 2, 40);
   CHECK(hot.told() == std::vector<bool>{true, true, false, false, false});
   for (int i = 0; i < 10; ++i)
     for (const std::uint32_t rank : {1u, 2u, 3u, 3u}) CHECK(hot.send_to_us(rank) == 1);
@@ -118,14 +118,14 @@ TEST_CASE("while as many are hot as may be, no other becomes so before one of th
 }
 
 TEST_CASE("a hot channel that is used stays hot, one that is quiet does not", "[hot][S1]") {
-  Hot hot(Arrival::kChecked, 12, 8, 20);
+  Hot hot(Arrival::kChecked, 12, 8, 40);
   for (int i = 0; i < 400; ++i) {
     hot.rounds(5);
     CHECK(hot.send_to_us(2) == 1);
   }
   CHECK(hot.told()[1]);
   CHECK(hot.count() == 1);
-  Hot large(Arrival::kChecked, 36, 32, 20);
+  Hot large(Arrival::kChecked, 36, 32, 40);
   large.rounds(4000);
   CHECK(large.count() == HotChannels<FakePort>::kKept);
 }
@@ -140,7 +140,7 @@ TEST_CASE("a peer that knows nothing of hot channels is heard", "[hot][S1]") {
 }
 
 TEST_CASE("a channel that has failed is looked at no more, hot or not", "[hot][S1]") {
-  Hot hot(Arrival::kChecked, 6, 3, 20);
+  Hot hot(Arrival::kChecked, 6, 3, 40);
   for (const std::uint32_t rank : {1u, 2u, 6u}) {
     hot.lose(rank);
     hot.rounds(2 * FakeContext::kEventRounds);
