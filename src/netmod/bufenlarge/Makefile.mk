@@ -18,6 +18,8 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_mpich.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_mpich_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pre.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pt2pt.h \

@@ -50,9 +50,9 @@ static void unpack_buffer(MPIDI_BUFENLARGE_data_t * data)
     MPIDIG_rreq_async_t *async = &MPIDIG_REQUEST(rreq, req->recv_async);
     MPI_Aint unpacked = 0;
 
-    int mpi_errno = MPIR_Typerep_unpack(data->buffer, (MPI_Aint) data->buffer_have,
-                                        MPIDIG_REQUEST(rreq, buffer), MPIDIG_REQUEST(rreq, count),
-                                        MPIDIG_REQUEST(rreq, datatype), async->offset, &unpacked);
+    int mpi_errno = MPIDI_BUFENLARGE_unpack(data->buffer, (MPI_Aint) data->buffer_have,
+                                            MPIDIG_REQUEST(rreq, buffer), MPIDIG_REQUEST(rreq, count),
+                                            MPIDIG_REQUEST(rreq, datatype), async->offset, &unpacked);
     /* Nothing fits any more, or it ends within an element: the types of the two sides differ. */
     bool stuck = unpacked == 0 || (data->left == 0 && (size_t) unpacked < data->buffer_have);
     if (data->buffer_have > 0 && (mpi_errno != MPI_SUCCESS || stuck)

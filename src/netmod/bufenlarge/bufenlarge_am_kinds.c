@@ -30,7 +30,7 @@ static bool send_is_valid(const MPIDI_BUFENLARGE_wire_t * wire, const MPIDIG_hdr
         return wire->data_bytes == 0 && hdr->rndv_hdr_sz == 0
             && MPIDIG_AM_SEND_GET_RNDV_ID(hdr->flags) == MPIDIG_RNDV_GENERIC;
     return wire->data_bytes == (uint64_t) hdr->data_sz
-        && (wire->detail != 0 || hdr->data_sz <= MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
+        && (wire->detail != 0 || hdr->data_sz <= MPIDI_BUFENLARGE_PACK_BUFFER_SIZE);
 }
 
 static const char *check_handler(const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)

@@ -42,8 +42,7 @@ typedef struct MPIDI_BUFENLARGE_receive {
 
 static bool is_awaited(const vci_t * vci, const MPIDIG_hdr_t * hdr)
 {
-    return MPIDIG_rreq_find(hdr->src_rank, hdr->tag, hdr->context_id,
-                            &MPIDI_global.per_vci[vci->number].posted_list, MPIDIG_PT2PT_POSTED) != NULL;
+    return MPIDI_BUFENLARGE_find_posted(vci->number, hdr->src_rank, hdr->tag, hdr->context_id) != NULL;
 }
 
 static const char *begin_stage(receive_t * receive, size_t bytes)

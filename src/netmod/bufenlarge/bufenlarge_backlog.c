@@ -85,9 +85,9 @@ static int pack_next(MPIDI_BUFENLARGE_deferred_t * deferred)
     const size_t left = deferred->data_bytes - deferred->data_sent;
     const size_t wanted = MPL_MIN(left, MPIDI_BUFENLARGE_PACK_BYTES);
 
-    mpi_errno = MPIR_Typerep_pack(deferred->pack_buf, deferred->pack_count,
-                                  deferred->pack_datatype, (MPI_Aint) deferred->data_sent,
-                                  deferred->owned, (MPI_Aint) wanted, &packed);
+    mpi_errno = MPIDI_BUFENLARGE_pack(deferred->pack_buf, deferred->pack_count,
+                                      deferred->pack_datatype, (MPI_Aint) deferred->data_sent,
+                                      deferred->owned, (MPI_Aint) wanted, &packed);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(packed <= 0, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_pack");
     deferred->chunk = deferred->owned;

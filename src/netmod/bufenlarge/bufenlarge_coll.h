@@ -28,7 +28,7 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_allreduce_is_short(const MPIR_Com
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                                     MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                                    MPIR_Errflag_t * errflag)
+                                                    MPIDI_BUFENLARGE_errflag_t errflag)
 {
     if (MPIDI_BUFENLARGE_allreduce_is_short(comm, count, datatype))
         return MPIR_Allreduce_intra_recursive_doubling(sendbuf, recvbuf, count, datatype, op, comm, errflag);

@@ -27,7 +27,7 @@ static void make_hdr(const MPIDI_BUFENLARGE_eager_t * eager, MPIDIG_hdr_t * hdr)
 /* Returns what is wrong with a header, NULL when nothing is. */
 static const char *check_header(const MPIDI_BUFENLARGE_eager_t * eager)
 {
-    if (unlikely(eager->data_bytes > (size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE))
+    if (unlikely(eager->data_bytes > (size_t) MPIDI_BUFENLARGE_PACK_BUFFER_SIZE))
         return "it sent an eager message that is too large";
     if (unlikely(eager->error_bits != MPIR_ERR_NONE && eager->error_bits != MPIR_ERR_OTHER
                  && eager->error_bits != MPIR_ERR_PROC_FAILED))
@@ -41,7 +41,7 @@ static bool is_plain(const MPIR_Request * rreq, size_t data_bytes)
 {
     const MPI_Datatype datatype = MPIDIG_REQUEST(rreq, datatype);
 
-    if (MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) != NULL || !HANDLE_IS_BUILTIN(datatype))
+    if (MPIDI_BUFENLARGE_PARTNER(rreq) != NULL || !HANDLE_IS_BUILTIN(datatype))
         return false;
     const size_t element = (size_t) MPIR_Datatype_get_basic_size(datatype);
     const size_t room = element * (size_t) MPIDIG_REQUEST(rreq, count);
@@ -55,8 +55,7 @@ static bool complete_posted(int vci, const MPIDI_BUFENLARGE_eager_t * eager, con
                             int *error_p)
 {
     MPIR_Request **posted = &MPIDI_global.per_vci[vci].posted_list;
-    MPIR_Request *rreq = MPIDIG_rreq_find(eager->src_rank, eager->tag, eager->context_id, posted,
-                                          MPIDIG_PT2PT_POSTED);
+    MPIR_Request *rreq = MPIDI_BUFENLARGE_find_posted(vci, eager->src_rank, eager->tag, eager->context_id);
     if (rreq == NULL || !is_plain(rreq, eager->data_bytes))
         return false;
     DL_DELETE(*posted, rreq);

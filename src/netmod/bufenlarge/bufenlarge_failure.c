@@ -224,7 +224,7 @@ static void take_list(const char *list)
 
 static void ask(void)
 {
-    char *list = MPIR_pmi_get_failed_procs();
+    char *list = MPIDI_BUFENLARGE_failed_list();
     if (list != NULL)
         take_list(list);
     MPL_free(list);

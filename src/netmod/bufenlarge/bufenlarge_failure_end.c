@@ -51,8 +51,8 @@ static int any_source_error(MPIR_Comm * comm)
 
 static int receive_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 {
-    const int source = MPIDIG_REQUEST(rreq, u.recv.source);
-    const bool repairs = MPIDI_BUFENLARGE_is_repair_tag(MPIDIG_REQUEST(rreq, u.recv.tag));
+    const int source = MPIDI_BUFENLARGE_SOURCE(rreq);
+    const bool repairs = MPIDI_BUFENLARGE_is_repair_tag(MPIDI_BUFENLARGE_TAG(rreq));
     MPIR_Comm *repaired = repairs ? rreq->comm : MPIDI_COMM(rreq->comm, netmod.bufenlarge).repaired;
     if ((rreq->comm->revoked && !repairs) || (repaired && MPIDI_BUFENLARGE_repair_is_given_up(repaired)))
         return revoked_error();
@@ -72,8 +72,8 @@ static void unpost(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 
 static void complete_receive(MPIR_Request * rreq, int error)
 {
-    rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
-    rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
+    rreq->status.MPI_SOURCE = MPIDI_BUFENLARGE_SOURCE(rreq);
+    rreq->status.MPI_TAG = MPIDI_BUFENLARGE_TAG(rreq);
     MPIR_STATUS_SET_COUNT(rreq->status, 0);
     rreq->status.MPI_ERROR = error;
     MPID_Request_complete(rreq);
@@ -83,19 +83,19 @@ static void complete_receive(MPIR_Request * rreq, int error)
 /* A receive from any source is posted twice, for shared memory and for the netmod; the user has the first. */
 static void unpost_partner(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 {
-    MPIR_Request *partner = MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq);
+    MPIR_Request *partner = MPIDI_BUFENLARGE_PARTNER(rreq);
     if (partner == NULL)
         return;
     unpost(vci, partner);
-    MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) = NULL;
-    MPIDI_REQUEST_ANYSOURCE_PARTNER(partner) = NULL;
+    MPIDI_BUFENLARGE_PARTNER(rreq) = NULL;
+    MPIDI_BUFENLARGE_PARTNER(partner) = NULL;
     MPID_Request_complete(partner);
     MPIDI_CH4_REQUEST_FREE(partner);
 }
 
 static bool is_second(MPIR_Request * rreq)
 {
-    return !MPIDI_REQUEST(rreq, is_local) && MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) != NULL;
+    return !MPIDI_REQUEST(rreq, is_local) && MPIDI_BUFENLARGE_PARTNER(rreq) != NULL;
 }
 #else
 static void unpost_partner(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
@@ -129,7 +129,7 @@ static bool end_a_receive(const MPIDI_BUFENLARGE_vci_t * vci)
 /* A receive that is not posted any more waits for its data. */
 static int matched_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 {
-    return rreq->comm && MPIDIG_REQUEST(rreq, u.recv.source) >= 0 ? receive_error(vci, rreq) : MPI_SUCCESS;
+    return rreq->comm && MPIDI_BUFENLARGE_SOURCE(rreq) >= 0 ? receive_error(vci, rreq) : MPI_SUCCESS;
 }
 
 static int send_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * sreq)
@@ -230,13 +230,11 @@ static void end_requests(const MPIDI_BUFENLARGE_vci_t * vci)
 
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
 {
-    MPL_atomic_int_t *count = &MPIDI_VCI(vci->number).progress_count;
     while (end_a_receive(vci))
         continue;
     end_requests(vci);
-    /* MPICH's waits look at what they wait for when this changes. With MPIR_CVAR_ENABLE_FT they then see themselves
-     * that a receive from any source may wait in vain. */
-    MPL_atomic_relaxed_store_int(count, MPL_atomic_relaxed_load_int(count) + 1);
+    /* With MPIR_CVAR_ENABLE_FT MPICH's waits see themselves that a receive from any source may wait in vain. */
+    MPIDI_BUFENLARGE_wake_waits(vci->number);
 }
 
 /* -- sends -- */

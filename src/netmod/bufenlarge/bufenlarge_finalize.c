@@ -86,10 +86,11 @@ static int make_progress(void)
 {
     int mpi_errno = MPI_SUCCESS;
     for (int vci = 0; vci < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; vci++) {
-        mpi_errno = MPIDI_NM_progress(vci, 0);
+        int made_progress = 0;
+        mpi_errno = MPIDI_BUFENLARGE_progress(vci, &made_progress);
 #ifndef MPIDI_CH4_DIRECT_NETMOD
         if (mpi_errno == MPI_SUCCESS)
-            mpi_errno = MPIDI_SHM_progress(vci, 0);
+            mpi_errno = MPIDI_BUFENLARGE_shm_progress(vci, &made_progress);
 #endif
     }
     return mpi_errno;

@@ -4,3 +4,4 @@
 #include "bufenlarge_impl.h"
 
 MPIDI_BUFENLARGE_global_t MPIDI_BUFENLARGE_global;
+unsigned MPIDI_BUFENLARGE_shm_events[MPIDI_CH4_MAX_VCIS];

@@ -73,8 +73,7 @@ int MPIDI_BUFENLARGE_mpi_precv_init(void *buf, int partitions, MPI_Aint count,
                                     MPIR_Info * info, MPIDI_av_entry_t * av,
                                     MPIR_Request ** request)
 {
-    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, source, tag, comm, info,
-                                 request);
+    return MPIDI_BUFENLARGE_mpidig_precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);
 }
 
 /* -- windows -- */

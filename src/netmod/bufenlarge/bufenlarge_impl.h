@@ -17,9 +17,7 @@
 #ifndef BUFENLARGE_IMPL_H_INCLUDED
 #define BUFENLARGE_IMPL_H_INCLUDED
 
-#include <mpidimpl.h>
-#include "mpidch4r.h"
-#include "ch4_impl.h"
+#include "bufenlarge_mpich.h"
 #include <bufenlarge.h>
 #include "bufenlarge_wire.h"
 

@@ -40,6 +40,8 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHKANDJUMP2(MPIDI_global.n_vcis > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
                          "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_global.n_vcis,
                          MPIDI_CH4_MAX_VCIS);
+    MPIR_ERR_CHKANDJUMP1(MPIDI_BUFENLARGE_RESERVED_VCIS > 0, mpi_errno, MPI_ERR_OTHER, "**bufenlarge_streams",
+                         "**bufenlarge_streams %d", MPIDI_BUFENLARGE_RESERVED_VCIS);
     mpi_errno = MPIDI_BUFENLARGE_job_key_put();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_BUFENLARGE_knobs_read();
@@ -96,7 +98,7 @@ static MPI_Aint limit(size_t bytes)
 static void set_limits(const MPIDI_BUFENLARGE_vci_t * vci)
 {
     bufenlarge_limits_t limits;
-    MPI_Aint eager_max = MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
+    MPI_Aint eager_max = MPL_MIN(MPIDI_BUFENLARGE_EAGER_MAX, MPIDI_BUFENLARGE_PACK_BUFFER_SIZE);
     bufenlarge_context_limits(vci->context, &limits);
     MPIDI_BUFENLARGE_global.rendezvous_min = limit(limits.rendezvous_min);
     MPIDI_BUFENLARGE_global.put_write_min = limit(limits.window_write_min);
@@ -162,6 +164,13 @@ int MPIDI_BUFENLARGE_init_world(void)
     close_contexts();
     MPIDI_BUFENLARGE_addresses_free();
     goto fn_exit;
+}
+
+/* init_world has opened all. */
+int MPIDI_BUFENLARGE_init_vcis(int num_vcis, int *num_vcis_actual)
+{
+    *num_vcis_actual = num_vcis;
+    return MPI_SUCCESS;
 }
 
 /* init_world has done everything, for all VCIs. */

@@ -12,6 +12,10 @@
 /* MPICH's functions for processes that fail call the netmod's (mpich-patches, 0010). */
 #define MPIDI_NETMOD_HAS_FT
 
+/* MPICH counts events in shared memory for the netmod, on each VCI (mpich-patches, 0015; since MPICH 4.2). */
+#define MPIDI_NETMOD_COUNTS_SHM
+extern unsigned MPIDI_BUFENLARGE_shm_events[MPIDI_CH4_MAX_VCIS];
+
 struct MPIR_Comm;
 struct MPIR_Group;
 struct MPIR_Win;

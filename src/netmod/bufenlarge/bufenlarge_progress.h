@@ -20,7 +20,7 @@ void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci);
  * each round there is nothing at all on Linux (its configure's --enable-yield). */
 MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_maybe_yield(MPIDI_BUFENLARGE_vci_t * vci)
 {
-    int progress_count = MPL_atomic_relaxed_load_int(&MPIDI_VCI(vci->number).progress_count);
+    int progress_count = MPIDI_BUFENLARGE_progress_count(vci->number);
     if (progress_count != vci->progress_count) {
         vci->progress_count = progress_count;
         vci->rounds_empty = 0;
@@ -33,7 +33,8 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_maybe_yield(MPIDI_BUFENLARGE_vci_
     }
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci_number, int blocking)
+/* Sets *made_progress_p when there was an event. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_progress(int vci_number, int *made_progress_p)
 {
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(vci_number);
     int mpi_errno = MPI_SUCCESS;
@@ -47,10 +48,12 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci_number, int blocking)
                  || MPL_atomic_relaxed_load_int(&vci->watches)
                  || MPIDI_global.sigusr1_count > MPIDI_global.my_sigusr1_count))
         mpi_errno = MPIDI_BUFENLARGE_dequeue(vci, &moved);
-    if (moved > 0)
+    if (moved > 0) {
         vci->rounds_empty = 0;
-    else
+        *made_progress_p = 1;
+    } else {
         MPIDI_BUFENLARGE_maybe_yield(vci);
+    }
 
   fn_exit:
     MPIR_FUNC_EXIT;

@@ -3,7 +3,7 @@
  * bufenlarge_pt2pt.h: sending for MPI. An eager message of contiguous data that the library takes at
  * once needs no request: MPI gets MPICH's ready-made complete one. The message has a short header, from
  * which the other side makes an ordinary MPIDIG_SEND. MPIDIG does all other sends, and all receives and
- * probes.
+ * probes. MPICH calls these functions by those of bufenlarge_mpich_inline.h.
  */
 #ifndef BUFENLARGE_PT2PT_H_INCLUDED
 #define BUFENLARGE_PT2PT_H_INCLUDED
@@ -66,21 +66,21 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
     return MPIDI_BUFENLARGE_send_begun(comm, rank, &send, request);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
-                                                MPI_Datatype datatype, int rank, int tag,
-                                                MPIR_Comm * comm, int context_offset,
-                                                MPIDI_av_entry_t * addr, MPIR_Request ** request)
+/* Sends; error_bits let the receiver know of an error within a collective operation. A synchronous send is MPIDIG's. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,
+                                                    int tag, MPIR_Comm * comm, int context_offset,
+                                                    MPIDI_av_entry_t * addr, MPIR_Request ** request,
+                                                    bool is_synchronous, MPIR_Errflag_t error_bits)
 {
     int mpi_errno = MPI_SUCCESS;
     const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
     MPIR_FUNC_ENTER;
 
     /* A request that exists already has to be completed; MPIDIG does that (work queue model). */
-    if (*request == NULL) {
+    if (*request == NULL && likely(!is_synchronous)) {
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
         mpi_errno = MPIDI_BUFENLARGE_send_native(buf, count, datatype, rank, tag, comm,
-                                                 context_offset, addr, vci, MPIR_ERR_NONE,
-                                                 request);
+                                                 context_offset, addr, vci, (int) error_bits, request);
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
         if (likely(*request != NULL || mpi_errno != MPI_SUCCESS))
             goto fn_exit;
@@ -88,62 +88,14 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
     if (unlikely(MPIDI_BUFENLARGE_failures > 0))
         mpi_errno = MPIDI_BUFENLARGE_send_error(addr, vci);
     if (likely(mpi_errno == MPI_SUCCESS))
-        mpi_errno = MPIDIG_mpi_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
-                                     vci, request);
+        mpi_errno = MPIDI_BUFENLARGE_mpidig_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
+                                                  request, is_synchronous, error_bits);
 
   fn_exit:
     if (unlikely(mpi_errno != MPI_SUCCESS))
         mpi_errno = MPIDI_BUFENLARGE_send_failed(mpi_errno, comm, vci, request);
     MPIR_FUNC_EXIT;
     return mpi_errno;
-}
-
-/* Does the same as MPIDI_NM_mpi_isend, and lets the receiver know of an error within the collective. */
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count,
-                                                 MPI_Datatype datatype, int rank, int tag,
-                                                 MPIR_Comm * comm, int context_offset,
-                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request,
-                                                 MPIR_Errflag_t * errflag)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
-    MPIR_FUNC_ENTER;
-
-    if (*request == NULL) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-        mpi_errno = MPIDI_BUFENLARGE_send_native(buf, count, datatype, rank, tag, comm,
-                                                 context_offset, addr, vci, *errflag, request);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
-        if (likely(*request != NULL || mpi_errno != MPI_SUCCESS))
-            goto fn_exit;
-    }
-    if (unlikely(MPIDI_BUFENLARGE_failures > 0))
-        mpi_errno = MPIDI_BUFENLARGE_send_error(addr, vci);
-    if (likely(mpi_errno == MPI_SUCCESS))
-        mpi_errno = MPIDIG_isend_coll(buf, count, datatype, rank, tag, comm, context_offset, addr, vci,
-                                      vci, request, errflag);
-
-  fn_exit:
-    if (unlikely(mpi_errno != MPI_SUCCESS))
-        mpi_errno = MPIDI_BUFENLARGE_send_failed(mpi_errno, comm, vci, request);
-    MPIR_FUNC_EXIT;
-    return mpi_errno;
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count,
-                                                 MPI_Datatype datatype, int rank, int tag,
-                                                 MPIR_Comm * comm, int context_offset,
-                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request)
-{
-    const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
-    int mpi_errno = MPI_SUCCESS;
-    if (unlikely(MPIDI_BUFENLARGE_failures > 0))
-        mpi_errno = MPIDI_BUFENLARGE_send_error(addr, vci);
-    if (likely(mpi_errno == MPI_SUCCESS))
-        mpi_errno = MPIDIG_mpi_issend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci, vci,
-                                      request);
-    return likely(mpi_errno == MPI_SUCCESS) ? MPI_SUCCESS
-        : MPIDI_BUFENLARGE_send_failed(mpi_errno, comm, vci, request);
 }
 
 /* A message that is on its way cannot be called back, so this succeeds without cancelling. */
@@ -154,44 +106,46 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request * sreq)
 
 /* -- receiving, which is MPIDIG's -- */
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
-                                                int rank, int tag, MPIR_Comm * comm,
-                                                int context_offset, MPIDI_av_entry_t * addr,
-                                                MPIR_Request ** request, MPIR_Request * partner)
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                                                    MPIR_Comm * comm, int context_offset, MPIR_Request ** request,
+                                                    MPIR_Request * partner)
 {
     const int vci = MPIDI_BUFENLARGE_receive_vci(comm, rank, tag);
-    return MPIDIG_mpi_irecv(buf, count, datatype, rank, tag, comm, context_offset, vci, request, 0,
-                            partner);
+    MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci);
+    const int mpi_errno = MPIDIG_mpi_irecv(buf, count, datatype, rank, tag, comm, context_offset, vci, request, 0,
+                                           partner);
+    MPIDI_BUFENLARGE_RECEIVE_EXIT(rank, vci);
+    return mpi_errno;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                  MPIR_Request * message)
 {
-    return MPIDIG_mpi_imrecv(buf, count, datatype, message);
+    const int vci ATTRIBUTE((unused)) = MPIDI_Request_get_vci(message);
+    MPIDI_BUFENLARGE_MPIDIG_ENTER(vci);
+    const int mpi_errno = MPIDIG_mpi_imrecv(buf, count, datatype, message);
+    MPIDI_BUFENLARGE_MPIDIG_EXIT(vci);
+    return mpi_errno;
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq)
-{
-    return MPIDIG_mpi_cancel_recv(rreq);
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm,
-                                                  int context_offset, MPIDI_av_entry_t * addr,
-                                                  int *flag, MPIR_Request ** message,
-                                                  MPI_Status * status)
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_improbe(int source, int tag, MPIR_Comm * comm, int context_offset,
+                                                      int *flag, MPIR_Request ** message, MPI_Status * status)
 {
     const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
-    const int mpi_errno = MPIDIG_mpi_improbe(source, tag, comm, context_offset, vci, flag, message, status);
+    MPIDI_BUFENLARGE_MPIDIG_ENTER(vci);
+    const int mpi_errno = MPIDI_BUFENLARGE_mpidig_improbe(source, tag, comm, context_offset, vci, flag, message, status);
+    MPIDI_BUFENLARGE_MPIDIG_EXIT(vci);
     return likely(MPIDI_BUFENLARGE_failures == 0 || *flag || mpi_errno != MPI_SUCCESS) ? mpi_errno
         : MPIDI_BUFENLARGE_probe_error(comm, source, vci);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
-                                                 int context_offset, MPIDI_av_entry_t * addr,
-                                                 int *flag, MPI_Status * status)
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_iprobe(int source, int tag, MPIR_Comm * comm, int context_offset,
+                                                     int *flag, MPI_Status * status)
 {
     const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
-    const int mpi_errno = MPIDIG_mpi_iprobe(source, tag, comm, context_offset, vci, flag, status);
+    MPIDI_BUFENLARGE_MPIDIG_ENTER(vci);
+    const int mpi_errno = MPIDI_BUFENLARGE_mpidig_iprobe(source, tag, comm, context_offset, vci, flag, status);
+    MPIDI_BUFENLARGE_MPIDIG_EXIT(vci);
     return likely(MPIDI_BUFENLARGE_failures == 0 || *flag || mpi_errno != MPI_SUCCESS) ? mpi_errno
         : MPIDI_BUFENLARGE_probe_error(comm, source, vci);
 }

@@ -29,15 +29,13 @@ bool MPIDI_BUFENLARGE_may_advertise(const void *buf, MPI_Aint count, MPI_Datatyp
                                     size_t data_bytes)
 {
     int contig;
-    MPI_Aint segments = 1;
 
     if (MPIDI_BUFENLARGE_on_device(buf))
         return false;
     MPIDI_Datatype_check_contig(datatype, contig);
     if (contig)
         return true;
-    MPIR_Typerep_iov_len(count, datatype, (MPI_Aint) data_bytes, &segments);
-    return MPIDI_BUFENLARGE_is_dense(segments, data_bytes);
+    return MPIDI_BUFENLARGE_is_dense(MPIDI_BUFENLARGE_segments(count, datatype, (MPI_Aint) data_bytes), data_bytes);
 }
 
 /* Returns how many segments there are; -1 when they are not all of the data. */

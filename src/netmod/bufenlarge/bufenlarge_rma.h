@@ -49,9 +49,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_local_cmpl_hook(int rank, MPIR_
 
 /* Defines MPIDI_NM_mpi_NAME and MPIDI_NM_mpi_rNAME. */
 #define MPIDI_BUFENLARGE_RMA(NAME, BUFFER)                                                         \
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr, int origin_count,              \
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr,                               \
+                                                 MPIDI_BUFENLARGE_count_t origin_count,            \
                                                  MPI_Datatype origin_datatype, int target_rank,    \
-                                                 MPI_Aint target_disp, int target_count,           \
+                                                 MPI_Aint target_disp,                             \
+                                                 MPIDI_BUFENLARGE_count_t target_count,            \
                                                  MPI_Datatype target_datatype, MPIR_Win * win,     \
                                                  MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr) \
 {                                                                                                  \
@@ -65,7 +67,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr, int origin_
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                              \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
-            MPIDI_BUFENLARGE_##NAME##_by_am(origin_addr, origin_count, origin_datatype,       \
+            MPIDI_BUFENLARGE_##NAME##_by_am(origin_addr, origin_count, origin_datatype,            \
                                                  target_rank, target_disp, target_count,           \
                                                  target_datatype, win, addr, winattr);             \
   fn_exit:                                                                                         \
@@ -75,9 +77,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr, int origin_
     goto fn_exit;                                                                                  \
 }                                                                                                  \
                                                                                                    \
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_r##NAME(BUFFER origin_addr, int origin_count,             \
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_r##NAME(BUFFER origin_addr,                              \
+                                                  MPIDI_BUFENLARGE_count_t origin_count,           \
                                                   MPI_Datatype origin_datatype, int target_rank,   \
-                                                  MPI_Aint target_disp, int target_count,          \
+                                                  MPI_Aint target_disp,                            \
+                                                 MPIDI_BUFENLARGE_count_t target_count,            \
                                                   MPI_Datatype target_datatype, MPIR_Win * win,    \
                                                   MPIDI_av_entry_t * addr,                         \
                                                   MPIDI_winattr_t winattr, MPIR_Request ** request)\
@@ -92,7 +96,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_r##NAME(BUFFER origin_addr, int origin
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);                              \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
-            MPIDI_BUFENLARGE_r##NAME##_by_am(origin_addr, origin_count, origin_datatype,      \
+            MPIDI_BUFENLARGE_r##NAME##_by_am(origin_addr, origin_count, origin_datatype,           \
                                                   target_rank, target_disp, target_count,          \
                                                   target_datatype, win, addr, winattr, request);   \
   fn_exit:                                                                                         \

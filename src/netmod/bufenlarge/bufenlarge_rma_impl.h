@@ -141,11 +141,11 @@ const char *MPIDI_BUFENLARGE_replies_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint3
 void MPIDI_BUFENLARGE_rma_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 
 /* bufenlarge_rma_origin.c */
-bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                          int target_rank, MPI_Aint target_disp, int target_count,
+bool MPIDI_BUFENLARGE_put(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                           MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
-bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                          int target_rank, MPI_Aint target_disp, int target_count,
+bool MPIDI_BUFENLARGE_get(void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                           MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p);
 void MPIDI_BUFENLARGE_write_done(void *user, uint32_t peer, void *cookie, bufenlarge_status_t status);
 

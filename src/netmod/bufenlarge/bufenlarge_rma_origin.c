@@ -22,7 +22,7 @@ typedef struct {
 
 /* Finds the data's place in the target's part. Returns false when the data is not contiguous or goes beyond the part.
  * */
-static bool find_place(const part_t * part, MPI_Aint target_disp, int target_count,
+static bool find_place(const part_t * part, MPI_Aint target_disp, MPI_Aint target_count,
                        MPI_Datatype target_datatype, operation_t * operation)
 {
     int contig;
@@ -38,8 +38,8 @@ static bool find_place(const part_t * part, MPI_Aint target_disp, int target_cou
 
 /* Fills in the operation. Returns false when MPIDIG has to do it: for a lost peer too, because MPIDIG returns the
  * error. */
-static bool plan(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, int target_count,
+static bool plan(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                  MPI_Datatype target_datatype, MPIR_Win * win, operation_t * operation)
 {
     window_t *window = MPIDI_BUFENLARGE_WINDOW(win);
@@ -133,8 +133,8 @@ static bool put_write(const operation_t * operation, MPIR_Request * request)
 
 /* Returns whether the Put has begun; if not, MPIDIG does it. Unless request_p is NULL, sets *request_p to the request,
  * with a reference for the caller. */
-bool MPIDI_BUFENLARGE_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                          int target_rank, MPI_Aint target_disp, int target_count,
+bool MPIDI_BUFENLARGE_put(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                           MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p)
 {
     operation_t operation;
@@ -182,8 +182,8 @@ static bool get_read(const operation_t * operation, MPIR_Request * request)
 }
 
 /* As MPIDI_BUFENLARGE_put(). */
-bool MPIDI_BUFENLARGE_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                          int target_rank, MPI_Aint target_disp, int target_count,
+bool MPIDI_BUFENLARGE_get(void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                          int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                           MPI_Datatype target_datatype, MPIR_Win * win, MPIR_Request ** request_p)
 {
     operation_t operation;

@@ -15,7 +15,7 @@
 #include "bufenlarge_impl.h"
 #include "bufenlarge_am_send.h"
 
-/* What a message takes: a request, and a cell of MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE bytes, of which the system gives the
+/* What a message takes: a request, and a cell of MPIDI_BUFENLARGE_PACK_BUFFER_SIZE bytes, of which the system gives the
  * pages in use. */
 #define REQUEST_KIB 1u
 #define PAGE_KIB 4u

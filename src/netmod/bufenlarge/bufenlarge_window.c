@@ -56,7 +56,6 @@ static void deregister_part(MPIR_Win * win, const part_t * own)
 int MPIDI_BUFENLARGE_window_create(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     MPIR_FUNC_ENTER;
 
     window_t *window = window_alloc(win);
@@ -70,7 +69,7 @@ int MPIDI_BUFENLARGE_window_create(MPIR_Win * win)
         register_part(win, own);
     MPIDI_BUFENLARGE_WINDOW(win) = window;
     mpi_errno = MPIR_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, window->parts, sizeof(part_t),
-                               MPI_BYTE, win->comm_ptr, &errflag);
+                               MPI_BYTE, win->comm_ptr, MPIDI_BUFENLARGE_NO_ERROR);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

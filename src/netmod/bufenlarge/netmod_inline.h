@@ -5,22 +5,16 @@
 
 #include "bufenlarge_impl.h"
 #include "bufenlarge_am_send.h"
-#include "bufenlarge_progress.h"
+#include "bufenlarge_mpich_inline.h"
 
 /* MPIDI_ENABLE_AM_ONLY comes from MPICH's configure option --enable-ch4-am-only. */
 #ifdef MPIDI_ENABLE_AM_ONLY
 #include "netmod_am_fallback.h"
 #else
-#include "bufenlarge_pt2pt.h"
 #include "bufenlarge_rma.h"
 #include "bufenlarge_coll.h"
 #include "netmod_am_fallback_part.h"
 #endif
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm * comm)
-{
-    return MPIDIU_rank_is_local(rank, comm);
-}
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm * comm_ptr, int idx,
                                                     uint64_t * gpid_ptr, bool is_remote)

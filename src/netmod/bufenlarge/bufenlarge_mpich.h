@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bufenlarge_mpich.h: what differs between the versions of MPICH that this netmod is built into (decision 0041). Only
+ * this file and bufenlarge_mpich_inline.h ask for the version: this one has names for types, fields and functions of
+ * MPICH, the other one the functions that MPICH calls with other parameters.
+ */
+#ifndef BUFENLARGE_MPICH_H_INCLUDED
+#define BUFENLARGE_MPICH_H_INCLUDED
+
+#include <mpidimpl.h>
+#include "mpidch4r.h"
+#include "ch4_impl.h"
+
+/* Whether this is MPICH major.minor or later; previews of a version count as it. */
+#define MPIDI_BUFENLARGE_MPICH_SINCE(major, minor) \
+    (MPICH_NUMVERSION >= (major) * 10000000 + (minor) * 100000)
+
+/* -- locks: since 4.1 MPIDIG's sends, receives and probes leave them to their caller -- */
+
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+#define MPIDI_BUFENLARGE_MPIDIG_ENTER(vci) MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock)
+#define MPIDI_BUFENLARGE_MPIDIG_EXIT(vci) MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock)
+#else
+#define MPIDI_BUFENLARGE_MPIDIG_ENTER(vci)
+#define MPIDI_BUFENLARGE_MPIDIG_EXIT(vci)
+#endif
+
+/* A receive from any source is posted in shared memory first, and here under the lock that this has taken. */
+#if defined(MPIDI_CH4_DIRECT_NETMOD) || !MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+#define MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci) MPIDI_BUFENLARGE_MPIDIG_ENTER(vci)
+#define MPIDI_BUFENLARGE_RECEIVE_EXIT(rank, vci) MPIDI_BUFENLARGE_MPIDIG_EXIT(vci)
+#elif MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+#define MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci) \
+    do { if ((rank) != MPI_ANY_SOURCE) MPIDI_BUFENLARGE_MPIDIG_ENTER(vci); } while (0)
+#define MPIDI_BUFENLARGE_RECEIVE_EXIT(rank, vci) \
+    do { if ((rank) != MPI_ANY_SOURCE) MPIDI_BUFENLARGE_MPIDIG_EXIT(vci); } while (0)
+#else
+#define MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci) MPID_THREAD_CS_ENTER_REC_VCI(MPIDI_VCI(vci).lock)
+#define MPIDI_BUFENLARGE_RECEIVE_EXIT(rank, vci) MPIDI_BUFENLARGE_MPIDIG_EXIT(vci)
+#endif
+
+/* -- requests -- */
+
+/* The source and tag of a receive, as the user gave them until it has matched. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
+#define MPIDI_BUFENLARGE_SOURCE(rreq) ((rreq)->status.MPI_SOURCE)
+#define MPIDI_BUFENLARGE_TAG(rreq) ((rreq)->status.MPI_TAG)
+#else
+#define MPIDI_BUFENLARGE_SOURCE(rreq) MPIDIG_REQUEST(rreq, u.recv.source)
+#define MPIDI_BUFENLARGE_TAG(rreq) MPIDIG_REQUEST(rreq, u.recv.tag)
+#endif
+
+/* The receive posted in shared memory along with one from any source, and the other way round. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+#define MPIDI_BUFENLARGE_PARTNER(rreq) ((rreq)->dev.anysrc_partner)
+#else
+#define MPIDI_BUFENLARGE_PARTNER(rreq) MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq)
+#endif
+
+/* Finds the first posted receive for a message of the netmod; NULL: there is none. */
+MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_BUFENLARGE_find_posted(int vci, int source, int tag,
+                                                                    MPIR_Context_id_t context_id)
+{
+    MPIR_Request **posted = &MPIDI_global.per_vci[vci].posted_list;
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
+    return MPIDIG_rreq_find(source, tag, context_id, posted, false, MPIDIG_PT2PT_POSTED);
+#else
+    return MPIDIG_rreq_find(source, tag, context_id, posted, MPIDIG_PT2PT_POSTED);
+#endif
+}
+
+/* -- partitioned communication -- */
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_mpidig_precv_init(void *buf, int partitions, MPI_Aint count,
+                                                                MPI_Datatype datatype, int source, int tag,
+                                                                MPIR_Comm * comm, MPIR_Info * info,
+                                                                MPIR_Request ** request)
+{
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
+    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, source, tag, comm, info, false, request);
+#else
+    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);
+#endif
+}
+
+/* -- sizes and counts -- */
+
+/* The size of the buffers for unexpected messages. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+#define MPIDI_BUFENLARGE_PACK_BUFFER_SIZE MPIR_CVAR_CH4_PACK_BUFFER_SIZE
+#else
+#define MPIDI_BUFENLARGE_PACK_BUFFER_SIZE MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE
+#endif
+
+/* Counts of one-sided operations. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+typedef MPI_Aint MPIDI_BUFENLARGE_count_t;
+#else
+typedef int MPIDI_BUFENLARGE_count_t;
+#endif
+
+/* -- datatypes -- */
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                   MPI_Aint offset, void *packed, MPI_Aint bytes, MPI_Aint * got_p)
+{
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+    return MPIR_Typerep_pack(buf, count, datatype, offset, packed, bytes, got_p, MPIR_TYPEREP_FLAG_NONE);
+#else
+    return MPIR_Typerep_pack(buf, count, datatype, offset, packed, bytes, got_p);
+#endif
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_unpack(const void *packed, MPI_Aint bytes, void *buf, MPI_Aint count,
+                                                     MPI_Datatype datatype, MPI_Aint offset, MPI_Aint * got_p)
+{
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+    return MPIR_Typerep_unpack(packed, bytes, buf, count, datatype, offset, got_p, MPIR_TYPEREP_FLAG_NONE);
+#else
+    return MPIR_Typerep_unpack(packed, bytes, buf, count, datatype, offset, got_p);
+#endif
+}
+
+/* Returns how many segments the first `bytes` bytes have. */
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_BUFENLARGE_segments(MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes)
+{
+    MPI_Aint segments = 1;
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+    MPIR_Typerep_iov_len(count, datatype, bytes, &segments, NULL);
+#else
+    MPIR_Typerep_iov_len(count, datatype, bytes, &segments);
+#endif
+    return segments;
+}
+
+/* -- collective operations: how they tell each other of an error -- */
+
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+typedef MPIR_Errflag_t MPIDI_BUFENLARGE_errflag_t;
+#define MPIDI_BUFENLARGE_NO_ERROR MPIR_ERR_NONE
+#else
+typedef MPIR_Errflag_t *MPIDI_BUFENLARGE_errflag_t;
+#define MPIDI_BUFENLARGE_NO_ERROR (&(MPIR_Errflag_t) { MPIR_ERR_NONE })
+#endif
+
+/* -- progress -- */
+
+/* Events in shared memory change the count. Until 4.1 MPICH's waits look at what they wait for when it has changed; later
+ * they do in each round. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+#define MPIDI_BUFENLARGE_progress_count(vci) ((int) MPIDI_BUFENLARGE_shm_events[vci])
+#define MPIDI_BUFENLARGE_wake_waits(vci) do { } while (0)
+#else
+#define MPIDI_BUFENLARGE_progress_count(vci) MPL_atomic_relaxed_load_int(&MPIDI_VCI(vci).progress_count)
+#define MPIDI_BUFENLARGE_wake_waits(vci) \
+    MPL_atomic_relaxed_store_int(&MPIDI_VCI(vci).progress_count, MPIDI_BUFENLARGE_progress_count(vci) + 1)
+#endif
+
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+#define MPIDI_BUFENLARGE_shm_progress(vci, made_progress_p) MPIDI_SHM_progress(vci, made_progress_p)
+#else
+#define MPIDI_BUFENLARGE_shm_progress(vci, made_progress_p) MPIDI_SHM_progress(vci, 0)
+#endif
+
+/* -- the process manager -- */
+
+/* Returns its list of processes that have ended, to be freed; NULL: there is none. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+#define MPIDI_BUFENLARGE_failed_list() MPIR_pmi_get_jobattr("PMI_dead_processes")
+#else
+#define MPIDI_BUFENLARGE_failed_list() MPIR_pmi_get_failed_procs()
+#endif
+
+/* -- VCIs -- */
+
+/* Since 4.2 MPICH asks how many of the VCIs there are. */
+int MPIDI_BUFENLARGE_init_vcis(int num_vcis, int *num_vcis_actual);
+
+/* How many VCIs are for MPIX streams, which share no lock with other messages. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+#define MPIDI_BUFENLARGE_RESERVED_VCIS MPIR_CVAR_CH4_RESERVE_VCIS
+#else
+#define MPIDI_BUFENLARGE_RESERVED_VCIS 0
+#endif
+
+#endif /* BUFENLARGE_MPICH_H_INCLUDED */
