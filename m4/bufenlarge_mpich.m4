@@ -13,6 +13,14 @@ AC_DEFUN([BUFENLARGE_MPICH], [
     [AS_HELP_STRING([--with-mpich-flags=FLAGS],
       [more flags for MPICH's configure; they override the project's, which "tools/mpich-build --help" lists])],
     [], [with_mpich_flags=])
+  AC_ARG_WITH([mpich-unsupported],
+    [AS_HELP_STRING([--with-mpich-unsupported],
+      [try a version of MPICH for which there are no patches, with the nearest ones])],
+    [], [with_mpich_unsupported=no])
+  AS_CASE([$with_mpich_unsupported],
+    [yes], [MPICH_VERSION_FLAGS=--unsupported],
+    [no], [MPICH_VERSION_FLAGS=],
+    [AC_MSG_ERROR([--with-mpich-unsupported takes yes or no, not '$with_mpich_unsupported'])])
   AS_CASE([$with_mpich_source],
     [no], [
       MPICH_SOURCE=
@@ -21,15 +29,21 @@ AC_DEFUN([BUFENLARGE_MPICH], [
     [yes], [AC_MSG_ERROR([--with-mpich-source needs a directory])],
     [
       AC_MSG_CHECKING([for the version of MPICH in $with_mpich_source])
-      bufenlarge_mpich_version=$("$srcdir/tools/mpich-version" "$with_mpich_source" "$srcdir/mpich-patches" 2>&1) || {
+      bufenlarge_mpich_version=$("$srcdir/tools/mpich-version" $MPICH_VERSION_FLAGS \
+        "$with_mpich_source" "$srcdir/mpich-patches" 2>&1) || {
         AC_MSG_RESULT([not usable])
         AC_MSG_ERROR([$bufenlarge_mpich_version])
       }
+      bufenlarge_mpich_patches=${bufenlarge_mpich_version#* }
+      bufenlarge_mpich_version=${bufenlarge_mpich_version% *}
       AC_MSG_RESULT([$bufenlarge_mpich_version])
       MPICH_SOURCE=$(cd "$with_mpich_source" && pwd)
       bufenlarge_mpich_summary="MPICH $bufenlarge_mpich_version from $MPICH_SOURCE"
+      test "$bufenlarge_mpich_version" = "$bufenlarge_mpich_patches" ||
+        bufenlarge_mpich_summary="$bufenlarge_mpich_summary, unsupported, with the patches of $bufenlarge_mpich_patches"
     ])
   AC_SUBST([MPICH_SOURCE])
+  AC_SUBST([MPICH_VERSION_FLAGS])
   AC_SUBST([MPICH_PREFIX], [$with_mpich_prefix])
   AC_SUBST([MPICH_FLAGS], [$with_mpich_flags])
 ])

@@ -161,7 +161,7 @@ build_mpich() {
         return 0
     fi
     source_dir=$("$top/tools/mpich-fetch" "$cache/source" "$logs")
-    [ "$("$top/tools/mpich-version" "$source_dir" "$top/mpich-patches")" = "$mpich_version" ] ||
+    [ "$("$top/tools/mpich-version" "$source_dir" "$top/mpich-patches")" = "$mpich_version $mpich_version" ] ||
         die "Debian's source package is not MPICH $mpich_version but ${source_dir##*/};" \
             "build that with ./configure --with-mpich-source"
     rm -f "$dir/install/.key"

@@ -13,7 +13,7 @@ export configure work
 
 fake_version "$work/fake" 4.1.1
 refused "configure names an MPICH version that is not supported, and those that are" \
-    "MPICH 4.1.1 is not supported; supported versions: ${supported% }" \
+    "MPICH 4.1.1 is not supported; supported versions: ${supported% }; --with-mpich-unsupported tries it" \
     bash -c 'configured --with-mpich-source="$work/fake"'
 refused "mpich-tree does too" "MPICH 4.1.1 is not supported; supported versions: ${supported% }" \
     tools/mpich-tree --source "$work/fake" --tree "$work/tree"
@@ -21,6 +21,23 @@ refused "configure refuses a folder that is not MPICH" "is not an MPICH source t
     bash -c 'configured --with-mpich-source="$work/elsewhere"'
 refused "configure refuses a folder that is not there" "no such MPICH source directory" \
     bash -c 'configured --with-mpich-source="$work/nowhere"'
+
+refused "configure knows two values of --with-mpich-unsupported" "takes yes or no, not 'perhaps'" \
+    bash -c 'configured --with-mpich-unsupported=perhaps'
+report "an unsupported version gets the nearest patches: its series', else the last before it" "$(
+    while read -r version patches; do
+        fake_version "$work/fake" "$version"
+        diff <(echo "$version $patches") <(tools/mpich-version --unsupported "$work/fake" mpich-patches) || true
+    done <<'END'
+4.0.3 4.0.2
+4.1rc1 4.1.3
+4.2.0 4.2.3
+4.10.1 4.3.2
+5.0.1 4.3.2
+3.4.3 4.0.2
+4.2.3 4.2.3
+END
+)"
 
 fake_version "$work/fake" "${supported%% *}"
 refused "a tree without configure is refused" "has no configure script" \
