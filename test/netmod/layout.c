@@ -54,6 +54,7 @@ layout_t layout_of_basic(MPI_Datatype type)
     layout_t layout = with_room(1);
     MPI_Type_size(type, &bytes);
     MPI_Type_dup(type, &layout.type);
+    MPI_Type_commit(&layout.type);
     layout.blocks[0] = (block_t) { 0, (size_t) bytes };
     layout.count = 1;
     layout.bytes = (size_t) bytes;
