@@ -74,6 +74,33 @@ typedef struct {
     const char *address;          /* "127.0.0.1:41233" */
 } bufenlarge_context_stats_t;
 
+/* Why a ring that was wanted could not be had. */
+typedef enum {
+    BUFENLARGE_REFUSED_NOT = 0,
+    BUFENLARGE_REFUSED_HERE = 1,          /* no memory in this process */
+    BUFENLARGE_REFUSED_HERE_BY_LIMIT = 2, /* MEMORY_MAX in this process */
+    BUFENLARGE_REFUSED_PEER = 3,          /* no memory at the peer */
+    BUFENLARGE_REFUSED_PEER_BY_LIMIT = 4  /* MEMORY_MAX at the peer */
+} bufenlarge_refusal_t;
+
+/* One direction of a channel has got another ring, or was refused one, or both: a smaller one than was wanted. */
+typedef struct {
+    uint32_t peer;
+    int sends;                    /* 1: the own sends; 0: what the peer sends */
+    uint32_t phase_before;        /* these are phases of the receive ring, so that both sides tell the same */
+    uint32_t phase;
+    uint32_t phase_wanted;
+    uint32_t slot_bytes;          /* of `phase` */
+    uint32_t slots;
+    bufenlarge_refusal_t refusal; /* counted in `refused` unless it is BUFENLARGE_REFUSED_NOT */
+    uint64_t ring_bytes;          /* of both rings of the channel, now */
+    uint64_t pinned_bytes;        /* of the context, now */
+} bufenlarge_change_t;
+
+/* Called from bufenlarge_context_progress(), with `user` of the context. The change is valid during the call. The
+ * callback may not call the library. */
+typedef void (*bufenlarge_changed_fn)(void *user, const bufenlarge_change_t *change);
+
 /* What one connected, idle peer takes, in bytes. Rings, control block and heap are counted; queues are the
  * entries asked for times the driver's entry size; what the driver itself takes stands apart. */
 typedef struct {
@@ -91,6 +118,10 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* From now on `changed` is called for each change that the counters `enlargements`, `shrinks` and `refused` of a
+ * direction count; NULL: none is. What happens on other paths costs the same with it. */
+BUFENLARGE_API void bufenlarge_context_set_changed(bufenlarge_context_t *context, bufenlarge_changed_fn changed);
 
 BUFENLARGE_API void bufenlarge_context_peer_memory(const bufenlarge_context_t *context,
                                                    bufenlarge_peer_memory_t *memory_p);

@@ -81,7 +81,33 @@ void bufenlarge_context::sample(std::uint64_t now_us) {
                           core.enlargements, core.shrinks});
 }
 
+void bufenlarge_context::changed(const bufenlarge::RingChange& change) {
+  const bufenlarge::Phase& phase = context.core().settings.phases.at(change.phase);
+  const bufenlarge_change_t told{.peer = change.peer,
+                                 .sends = change.sends ? 1 : 0,
+                                 .phase_before = change.former,
+                                 .phase = change.phase,
+                                 .phase_wanted = change.wanted,
+                                 .slot_bytes = phase.slot_bytes,
+                                 .slots = phase.slots,
+                                 .refusal = static_cast<bufenlarge_refusal_t>(change.refusal),
+                                 .ring_bytes = change.ring_bytes,
+                                 .pinned_bytes = change.pinned_bytes};
+  changed_up(upper.user, &told);
+}
+
+static_assert(BUFENLARGE_REFUSED_NOT == static_cast<int>(bufenlarge::Refusal::kNone));
+static_assert(BUFENLARGE_REFUSED_HERE == static_cast<int>(bufenlarge::Refusal::kHere));
+static_assert(BUFENLARGE_REFUSED_HERE_BY_LIMIT == static_cast<int>(bufenlarge::Refusal::kHereByLimit));
+static_assert(BUFENLARGE_REFUSED_PEER == static_cast<int>(bufenlarge::Refusal::kPeer));
+static_assert(BUFENLARGE_REFUSED_PEER_BY_LIMIT == static_cast<int>(bufenlarge::Refusal::kPeerByLimit));
+
 extern "C" {
+
+void bufenlarge_context_set_changed(bufenlarge_context_t* context, bufenlarge_changed_fn changed) {
+  context->changed_up = changed;
+  context->context.set_change_sink(changed == nullptr ? nullptr : context);
+}
 
 void bufenlarge_context_agreement(const bufenlarge_context_t* context, char* text, size_t text_bytes) {
   if (text_bytes != 0) std::snprintf(text, text_bytes, "%s", context->agreement.c_str());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bufenlarge.h"
+#include "channel/change_sink.h"
 #include "channel/context.h"
 #include "fabric/connection_bound.h"
 #include "fabric/fabric_port.h"
@@ -87,7 +88,7 @@ struct bufenlarge_options {
   bufenlarge::Knobs knobs;
 };
 
-struct bufenlarge_context final : bufenlarge::MemorySampler {
+struct bufenlarge_context final : bufenlarge::MemorySampler, bufenlarge::ChangeSink {
   bufenlarge_context(const bufenlarge_context_config_t& config, const bufenlarge::Knobs& knobs);
 
   // A peer in range, in an error's text.
@@ -95,6 +96,9 @@ struct bufenlarge_context final : bufenlarge::MemorySampler {
 
   // For the memory log, which is on.
   void sample(std::uint64_t now_us) override;
+
+  // For the callback `changed_up`, which is set.
+  void changed(const bufenlarge::RingChange& change) override;
 
   // Decides which registrations of user memory stay. Returns why the knobs ask for what cannot be, or "".
   [[nodiscard]] std::string keep_registrations(const bufenlarge::Knobs::Values& values);
@@ -115,6 +119,7 @@ struct bufenlarge_context final : bufenlarge::MemorySampler {
   bufenlarge::MemoryBound memory_bound;
   std::uint32_t local_processes = 1;  // of the job, by their addresses
   bool warned = false;
+  bufenlarge_changed_fn changed_up = nullptr;
   std::string kept;  // which registrations stay, in a few words
   std::string provider, protocol, interface_name, address;
   std::string agreement;  // what has to be equal in all processes of the job, an item a line

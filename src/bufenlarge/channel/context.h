@@ -89,6 +89,9 @@ class Context {
   // To be called before the first channel.
   void set_memory_sampler(MemorySampler& sampler) { core_.memory_sampler = &sampler; }
 
+  // Tells the sink of each change of a ring from now on.
+  void set_change_sink(ChangeSink* sink) { core_.change_sink = sink; }
+
   // One round. Returns how many things moved.
   unsigned progress();
   [[nodiscard]] bool idle() const;

@@ -12,6 +12,7 @@
 #include "channel/attempts.h"
 #include "channel/control_slab.h"
 #include "channel/ledger.h"
+#include "channel/change_sink.h"
 #include "channel/log_sink.h"
 #include "channel/memory_sampler.h"
 #include "channel/poll_set.h"
@@ -120,6 +121,7 @@ struct Core {
   WorkList<Channel> timed;     // the connection waits for a time or for a free attempt
   LogSink* log = nullptr;      // with log_level above kOff
   MemorySampler* memory_sampler = nullptr;
+  ChangeSink* change_sink = nullptr;
   LogLevel log_level = LogLevel::kOff;
   Attempts attempts;
   std::uint32_t crossings = 0;

@@ -209,6 +209,27 @@ void Enlargement<PortT>::count(DirectionCounters& counters, bool enlarged, bool 
   link_.core().shrinks += shrunk;
 }
 
+// The own ring may have caught up only, which is no change of the direction.
+template <class PortT>
+void Enlargement<PortT>::tell(RingChange change) const {
+  if (link_.core().change_sink == nullptr) return;
+  if (change.former == change.phase && change.refusal == Refusal::kNone) return;
+  change.peer = link_.peer();
+  change.ring_bytes = link_.ring_bytes().now;
+  change.pinned_bytes = link_.core().ledger.bytes();
+  link_.core().change_sink->changed(change);
+}
+
+template <class PortT>
+Refusal Enlargement<PortT>::refusal(std::uint8_t phase) const {
+  const EnlargeAck& ack = sender_.ack();
+  if (phase == sender_.request().phase) return Refusal::kNone;
+  if (ack.status == static_cast<std::uint8_t>(AckStatus::kRefusedByLimit)) return Refusal::kPeerByLimit;
+  if (ack.status == static_cast<std::uint8_t>(AckStatus::kRefused)) return Refusal::kPeer;
+  const bool by_limit = link_.beyond_limit(link_.core().settings.phases.at(ack.phase), use_of(ack.phase));
+  return by_limit ? Refusal::kHereByLimit : Refusal::kHere;
+}
+
 // The direction has grown when the peer's ring has, so that both sides count the same: the own one may be smaller for
 // now, and catch up while the peer refuses more.
 //
@@ -220,6 +241,7 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
   const std::uint8_t peer_former = std::exchange(peer_phase_, sender_.ack().phase);
   const bool shrinks = wanted < peer_former;
   count(send_ring_.counters(), peer_phase_ > peer_former, peer_phase_ < peer_former, phase != wanted);
+  tell({.sends = true, .former = peer_former, .phase = peer_phase_, .wanted = wanted, .refusal = refusal(phase)});
   if (phase < wanted)
     note_refusal(phase, now_us);
   else if (phase > former)

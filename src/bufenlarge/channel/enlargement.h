@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 
+#include "channel/change_sink.h"
 #include "channel/peer_link.h"
 #include "channel/receive_ring.h"
 #include "channel/send_ring.h"
@@ -110,6 +111,10 @@ class Enlargement {
   void exchange_send_ring(std::uint64_t now_us);
   // One exchange of a direction, in its counters and in the context's.
   void count(DirectionCounters& counters, bool enlarged, bool shrunk, bool refused);
+  // To be called when the exchange is done, with what the sink is to know of it.
+  void tell(RingChange change) const;
+  // Why the own ring is of this phase and not of the one that was wanted.
+  [[nodiscard]] Refusal refusal(std::uint8_t phase) const;
   void note_exchange(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
   void note_refusal(std::uint8_t phase, std::uint64_t now_us);
   void pause_growth(std::uint64_t now_us, bool limited);

@@ -26,8 +26,11 @@ AckStatus Enlargement<PortT>::provision_receive_ring(std::uint8_t wanted) {
   count(receive_ring_.counters(), provisioned && wanted > present, provisioned && wanted < present, !provisioned);
   receive_ring_.next_epoch();
   receive_ring_.start(receive_ring_.consumer().consumed(), provisioned ? wanted : present);
+  const bool by_limit = !provisioned && link_.beyond_limit(geometry, use_of(wanted));
+  const Refusal refusal = provisioned ? Refusal::kNone : by_limit ? Refusal::kHereByLimit : Refusal::kHere;
+  tell({.sends = false, .former = present, .phase = receive_ring_.phase(), .wanted = wanted, .refusal = refusal});
   if (provisioned) return AckStatus::kProvisioned;
-  return link_.beyond_limit(geometry, use_of(wanted)) ? AckStatus::kRefusedByLimit : AckStatus::kRefused;
+  return by_limit ? AckStatus::kRefusedByLimit : AckStatus::kRefused;
 }
 
 template <class PortT>
