@@ -8,6 +8,7 @@
 #include <exception>
 #include <string_view>
 
+#include "../netmod/bufenlarge/bufenlarge_event_table.h"
 #include "../netmod/bufenlarge/bufenlarge_knob_table.h"
 #include "../netmod/bufenlarge/bufenlarge_pvar_table.h"
 #include "fabric/fabric_port.h"
@@ -128,6 +129,35 @@ void print_variable(const char* name, const char* kind, const char* meaning) {
   std::printf("| `bufenlarge_%s` | %s | %s |\n", name, kind, meaning);
 }
 
+void print_element(const char* name, const char* meaning) { std::printf("| `%s` | %s |\n", name, meaning); }
+
+// The data of an event is named in the table as RING or LOSS.
+void print_events() {
+#define PRINT_EVENT(name, data, meaning) print_variable(#name, #data, meaning);
+#define PRINT_ELEMENT(name, meaning) print_element(#name, meaning);
+  constexpr const char* kElements = "| element | value |\n|---|---|\n";
+  std::printf("\n## Events\n\nThe table is `src/netmod/bufenlarge/bufenlarge_event_table.h`. MPICH has events where it "
+              "was configured with\n--enable-mpit-events=yes, as `./quickstart` does; its own default is without, and "
+              "then there are none. A program or a\ntool finds them after MPI_Init by MPI_T_event_get_index, and "
+              "registers handlers by MPI_T_event_handle_alloc and\nMPI_T_event_register_callback. All elements are "
+              "unsigned long long, the i-th of them at byte 8 i.\n\n"
+              "MPI calls handlers in a later round of progress, the last ones in MPI_Finalize, one at a time and in "
+              "the order in\nwhich things happened; MPI_T_event_get_timestamp says when, in nanoseconds of "
+              "CLOCK_MONOTONIC. It calls them with\nMPI_T_CB_REQUIRE_MPI_RESTRICTED; with MPI_THREAD_MULTIPLE, until "
+              "MPI_Finalize, with MPI_T_CB_REQUIRE_THREAD_SAFE. It\ndoes not call one that was registered for "
+              "MPI_T_CB_REQUIRE_NONE. No lock that MPI_T needs is held meanwhile, so a\nhandler may read events and "
+              "variables. What is told of sends is what the variables count, and what is told of\nreceives is what "
+              "the summary counts beside them. Only a ring that changes pays for events, not a message.\n\n"
+              "| event | elements | when |\n|---|---|---|\n");
+  MPIDI_BUFENLARGE_EVENTS(PRINT_EVENT)
+  std::printf("\nElements of RING:\n\n%s", kElements);
+  MPIDI_BUFENLARGE_RING_ELEMENTS(PRINT_ELEMENT)
+  std::printf("\nElements of LOSS:\n\n%s", kElements);
+  MPIDI_BUFENLARGE_LOSS_ELEMENTS(PRINT_ELEMENT)
+#undef PRINT_EVENT
+#undef PRINT_ELEMENT
+}
+
 int print_variables() {
 #define PRINT_VARIABLE(name, kind, field, meaning) print_variable(#name, #kind, meaning);
   constexpr const char* kHead = "| variable | class | value |\n|---|---|---|\n";
@@ -143,6 +173,7 @@ int print_variables() {
               "of an intercommunicator for the remote ones.\n\n%s", kHead);
   MPIDI_BUFENLARGE_CHANNEL_PVARS(PRINT_VARIABLE)
 #undef PRINT_VARIABLE
+  print_events();
   return 0;
 }
 

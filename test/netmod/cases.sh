@@ -46,7 +46,7 @@ setting_environment() {
         three-notified) echo "$rings ${knob}_ARRIVAL=notified ${knob}_PHASES=256,2048,16384" ;;
         mixed) echo "MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_NUM_CLIQUES=2" ;;
         sums) echo "MPIR_CVAR_NOLOCAL=1 ${knob}_SUMMARY_PROCESSES=4" ;;
-        cap* | idle | budget) closing_environment "$1" ;;
+        cap* | idle | budget | tight) closing_environment "$1" ;;
         limited | unlimited) flood_environment "$1" ;;
         shrink) echo "$rings ${knob}_SHRINK_AFTER=1ms" ;;
         vcis-* | kept*) "${1%%-*}_environment" "$1" ;;
@@ -300,6 +300,7 @@ netmod_cases() {
     echo "unknown-knob/last-letter/2|unknown_knob|2|demo|PHASE PHASES|60"
     echo "unknown-knob/own/3|unknown_knob|3|demo|SUMARY_FILE SUMMARY_FILE|60"
     for knob in first slots100; do echo "pvars/$knob/4|pvars|4|mpit|$knob|60"; done
+    event_cases
     echo "mpivars/1|mpivars|1|demo||60"
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     unequal_cases

@@ -25,11 +25,15 @@ device_closing_cases() {
     budget_case 4 1048576 "rounds=3 bytes=1M"
 }
 
-# Environment of the settings idle, budget and capN.
+# Environment of the settings idle, budget, tight and capN. With tight there is room for one large ring.
 closing_environment() {
     case $1 in
         cap*) echo "MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_CONNECTIONS=${1#cap}" ;;
         idle) echo "MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_IDLE_CLOSE=1ms" ;;
+        tight)
+            echo "$(setting_environment first) MPIR_CVAR_BUFENLARGE_PHASES=512,32768" \
+                "MPIR_CVAR_BUFENLARGE_MEMORY_MAX=1048576"
+            ;;
         budget) echo "MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_MEMORY_MAX=1048576" ;;
     esac
 }

@@ -11,6 +11,8 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_consensus.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_cvars.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_end.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_event_table.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_events.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_impl.h \
@@ -46,6 +48,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_disconnect.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_eager.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_errors.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_events.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure_end.c \

@@ -8,6 +8,7 @@
  * process, so the list is read again for a while.
  */
 #include "mpidimpl.h"
+#include "bufenlarge_events.h"
 #include "bufenlarge_failure.h"
 #include <pthread.h>
 
@@ -89,6 +90,8 @@ static bool add(uint32_t number, int8_t status, const char *text)
         MPIDI_BUFENLARGE_failures = count + 1;
     }
     pthread_mutex_unlock(&failures.mutex);
+    if (is_new)
+        MPIDI_BUFENLARGE_event_lost(number, status);
     return is_new;
 }
 

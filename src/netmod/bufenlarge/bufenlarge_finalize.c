@@ -35,6 +35,7 @@
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_end.h"
+#include "bufenlarge_events.h"
 #include "bufenlarge_exchange.h"
 #include "bufenlarge_failure.h"
 #include "bufenlarge_spawn.h"
@@ -228,6 +229,7 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
     if (MPIDI_BUFENLARGE_main_vci()->context != NULL) {
         mpi_errno = finish_messages();
         disconnect();
+        MPIDI_BUFENLARGE_events_end();
         for (int i = 0; i < MPIDI_global.n_vcis; i++) {
             bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
             MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));

@@ -7,6 +7,7 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
+#include "bufenlarge_events.h"
 #include "bufenlarge_exchange.h"
 #include "bufenlarge_knobs.h"
 #include "bufenlarge_pvars.h"
@@ -48,6 +49,7 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_knobs_warn();
     MPIDI_BUFENLARGE_pvars_register();
+    MPIDI_BUFENLARGE_events_register();
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         MPIDI_BUFENLARGE_vci(i)->number = i;
         MPIDI_BUFENLARGE_vci(i)->yield_after = MPIDI_BUFENLARGE_global.knobs.yield_after;
@@ -86,7 +88,10 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci)
     };
     bufenlarge_status_t status =
         bufenlarge_context_open(&config, &vci->context, text, sizeof(text));
-    return status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_error(status, text);
+    if (status != BUFENLARGE_OK)
+        return MPIDI_BUFENLARGE_error(status, text);
+    MPIDI_BUFENLARGE_events_watch(vci);
+    return MPI_SUCCESS;
 }
 
 static MPI_Aint limit(size_t bytes)
