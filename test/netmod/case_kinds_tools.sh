@@ -46,41 +46,50 @@ case_pvars() {
     unset MPIT_FILE
 }
 
-# Reads a summary; $printed is the file that events.c has written: the events of all processes, each in the order in which
-# things happened. Elements of the ring events: peer 0, vci 1, sends 2, phase_before 3, phase 4, phase_wanted 5,
-# slot_bytes 6, slots 7, refusal 8, ring_bytes 9, pinned_bytes 10. Prints where they differ from the summary, or the two
-# ends of a direction from each other. $grown and $refused are directions that have to be there, [from, to] each.
+# Reads a summary; $printed is the file that events.c has written: the events of all processes, each in the order in
+# which things happened. Prints where they differ from the summary, or the two ends of a direction from each other.
+# $grown and $refused are directions that have to be there, [from, to] each. So many events as $late says of a direction
+# and kind may have come after they were written; $limit is MEMORY_MAX, or 0.
 events_program='
-    [$printed | split("\n")[] | select(. != "") | split(" ") |
-        {rank: (.[0] | tonumber), name: .[1], of: (.[2:] | map(tonumber))}] as $events |
-    [$events[] | select(.name != "bufenlarge_peer_lost") |
-        . + {from: (if .of[2] == 1 then .rank else .of[0] end), to: (if .of[2] == 1 then .of[0] else .rank end)}] as $ring |
-    def named($name): map(select(.name == "bufenlarge_" + $name));
-    def of($rank; $peer; $vci; $sends): map(select(.rank == $rank and .of[0:3] == [$peer, $vci, $sends]));
+    ("peer vci sends before phase wanted slot_bytes slots refusal ring_bytes pinned_bytes" | split(" ")) as $elements |
+    [$printed | split("\n")[] | select(. != "") | split(" ") | (.[2:] | map(tonumber)) as $of |
+        {rank: (.[0] | tonumber), name: (.[1] | ltrimstr("bufenlarge_"))} +
+            ([range($of | length) | {($elements[.]): $of[.]}] | add)] as $events |
+    [$events[] | select(.name != "peer_lost") |
+        . + (if .sends == 1 then {from: .rank, to: .peer} else {from: .peer, to: .rank} end)] as $ring |
+    def of($rank; $channel; $sends):
+        map(select(.rank == $rank and .peer == $channel.peer and .vci == $channel.vci and .sends == $sends));
+    def named($name): map(select(.name == $name));
     def directions: map([.from, .to]) | unique;
     (.reports[] as $report | $report.channels[] as $channel | ([1, $channel.send], [0, $channel.receive]) |
-        . as [$sends, $stats] | ($ring | of($report.rank; $channel.peer; $channel.vci; $sends)) as $told |
+        . as [$sends, $stats] | ($ring | of($report.rank; $channel; $sends)) as $told |
         "rank \($report.rank), peer \($channel.peer), sends \($sends): " as $where |
-        ([["channel_grown", $stats.enlargements], ["channel_shrunk", $stats.shrinks], ["growth_refused", $stats.refused]][] |
-            . as [$name, $count] | ($told | named($name) | length) |
+        ({channel_grown: $stats.enlargements, channel_shrunk: $stats.shrinks, growth_refused: $stats.refused} |
+            to_entries[] | .key as $name | .value as $count | ($told | named($name) | length) |
             if . <= $count and $count <= . + $late then empty
             else $where + "\(.) events \($name), the summary counts \($count)" end),
-        (reduce $told[].of as $of ([0, ""];
-            if $of[4] != .[0] and $of[3] != .[0] then .[1] = "phase \($of[3]) follows \(.[0])" else .[0] = $of[4] end) |
-            if .[1] != "" then $where + .[1]
-            elif $late == 0 and $sends == 0 and .[0] != $stats.phase then $where + "phase \(.[0]), the summary says \($stats.phase)"
+        (reduce $told[] as $event ({phase: 0};
+            if $event.before == .phase or $event.phase == .phase then .phase = $event.phase
+            else .wrong = "phase \($event.before) follows \(.phase)" end) |
+            if .wrong then $where + .wrong
+            elif $late == 0 and $sends == 0 and .phase != $stats.phase then
+                $where + "phase \(.phase), the summary says \($stats.phase)"
             else empty end),
-        ($told | named("growth_refused")[] | select(.of[8] == 0) | $where + "refused for no reason"),
-        ($told[].of | select(.[9] == 0 or .[9] > $channel.registered_bytes_max) |
-            $where + "\(.[9]) bytes of rings, the summary says at most \($channel.registered_bytes_max)"),
-        ($told[].of | select($limit > 0 and .[10] > $limit) | $where + "\(.[10]) bytes pinned, allowed are \($limit)")),
+        ($told | named("growth_refused")[] | select(.refusal == 0) | $where + "refused for no reason"),
+        ($told[] | select(.ring_bytes == 0 or .ring_bytes > $channel.registered_bytes_max) |
+            $where + "\(.ring_bytes) bytes of rings, the summary says at most \($channel.registered_bytes_max)"),
+        ($told[] | select($limit > 0 and .pinned_bytes > $limit) |
+            $where + "\(.pinned_bytes) bytes pinned, allowed are \($limit)")),
     (($ring | named("channel_grown")) as $all | ($all | directions)[] as [$from, $to] |
-        [(1, 0) as $sends | $all | map(select(.from == $from and .to == $to and .of[2] == $sends).of[3:8])] |
-        if $late > 0 or .[0] == .[1] then empty else "the direction \($from) to \($to) has grown otherwise at its ends: \(.)" end),
-    ([["channel_grown", $grown], ["growth_refused", $refused]][] | . as [$name, $expected] |
-        ($expected - ($ring | named($name) | directions)) | select(. != []) | "no event \($name) of directions \(.)"),
-    ($events[] | select(.name == "bufenlarge_peer_lost") | "rank \(.rank) was told that a process was lost")'
+        [(1, 0) as $sends | $all | map(select(.from == $from and .to == $to and .sends == $sends) |
+            [.before, .phase, .wanted, .slot_bytes, .slots])] |
+        if $late > 0 or .[0] == .[1] then empty
+        else "the direction \($from) to \($to) has grown otherwise at its ends: \(.)" end),
+    ({channel_grown: $grown, growth_refused: $refused} | to_entries[] | .key as $name |
+        (.value - ($ring | named($name) | directions)) | select(. != []) | "no event \($name) of directions \(.)"),
+    ($events[] | select(.name == "peer_lost") | "rank \(.rank) was told that a process was lost")'
 
+# SETTING LIMIT LATE GROWN REFUSED PROGRAM_ARGUMENT...: as the program above has them, the directions as JSON.
 event_cases() {
     echo "events/grow/4|events|4|events|first 0 0 [[0,1],[0,2],[2,0]] []|60"
     echo "events/shrink/3|events|3|events|shrink 0 2 [[0,1],[0,2],[2,0]] []|60"
@@ -90,18 +99,16 @@ event_cases() {
     echo "events/lost-threads/4|lost|4|events|default rounds=1 threads=1|60"
 }
 
-# case_events: ARGUMENTS is "SETTING LIMIT LATE GROWN REFUSED PROGRAM_ARGUMENT...": the setting's MEMORY_MAX or 0, how
-# many events of a direction and kind may come after they were written, and the directions that have to be told, as JSON.
 case_events() {
     local setting limit late grown refused program_arguments
     read -r setting limit late grown refused program_arguments <<<"$4"
     export EVENTS_FILE=$6.events
     rm -f "$EVENTS_FILE"
     judge_summary "$log_dir/events-$setting-$2.json" "$setting" "$2" "$3" "$5" "$6" \
-        '[.reports[].channels[] | .send, .receive] |
-            "\(map(.enlargements) | add) times larger, \(map(.shrinks) | add) smaller, \(map(.refused) | add) refused"' \
-        --rawfile printed "$EVENTS_FILE" --argjson limit "$limit" --argjson late "$late" --argjson grown "$grown" --argjson refused "$refused" \
-        "$events_program"
+        '[.reports[].channels[] | .send, .receive] | [(map(.enlargements), map(.shrinks), map(.refused)) | add] |
+            "\(.[0]) times larger, \(.[1]) smaller, \(.[2]) refused, counted at both ends"' \
+        --rawfile printed "$EVENTS_FILE" --argjson limit "$limit" --argjson late "$late" \
+        --argjson grown "$grown" --argjson refused "$refused" "$events_program"
     unset EVENTS_FILE
 }
 

@@ -2,17 +2,17 @@
 /*
  * events.c: what the events of MPI_T tell. rounds= is the scene:
  *
- *   0 rank 0 sends rank 1, then rank 2, and rank 2 sends rank 0 messages that do not fit a small ring. At the beginning of MPI_Finalize, in
- *     which the messages of the summary let other rings grow, each rank adds its events, as lines "RANK NAME
- *     ELEMENT...", to the file EVENTS_FILE (a variable of the environment). The runner compares them with the summary
- *     (run, case events).
+ *   0 rank 0 sends rank 1, then rank 2, and rank 2 sends rank 0 messages that do not fit a small ring. At the beginning
+ *     of MPI_Finalize, in which the messages of the summary let other rings grow, each rank adds its events, as lines
+ *     "RANK NAME ELEMENT...", to the file EVENTS_FILE (a variable of the environment). The runner compares them with
+ *     the summary (run, case events).
  *   1 the last rank dies, and the process manager leaves the others alone (run, case lost): one event tells each of
  *     them, with peer and reason.
  *
  * With threads=1 the level is MPI_THREAD_MULTIPLE. Checked here, of each event: that its handler is called with the
  * safety that is documented, and none that asks for a call without restrictions; that all functions read the same of
- * it; that its time lies between those of the event before and of the call; that a handler can read a variable, and that
- * the variables count what was told.
+ * it; that its time lies between those of the event before and of the call; that a handler can read a variable, and
+ * that the variables count what was told.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -213,6 +213,7 @@ static void grow(void)
     send_large(0, 1, test_options.bytes);
     send_large(0, 2, test_options.bytes);
     send_large(2, 0, test_options.bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static int is_lost(int i)
