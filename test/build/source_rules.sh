@@ -48,12 +48,17 @@ report "src/bufenlarge/sources.am lists what is there" "$(
 report "test/sources.am lists what is there" "$(
     LC_ALL=C comm -3 <(listed test/sources.am) <(present test/support test/unit test/sim test/fabric))"
 
+# A build of the packages has all of MPICH below debian/.
+debian_scripts='debian/mpich-terms debian/mpirun.in debian/tests'
+# shellcheck disable=SC2086
 report "every source has its licence line" "$(
-    find src test tools bench m4 quickstart check autogen.sh .ci configure.ac Makefile.am -type f \
+    find src test tools bench m4 quickstart check autogen.sh .ci configure.ac Makefile.am packaging \
+        debian/control debian/rules $debian_scripts -type f ! -path debian/tests/control \
         ! -name '*.md' ! -name '*.csv' ! -name '*.tsv' ! -name '*.txt' ! -name '*.o' ! -name 'expected*' \
         -exec grep -L 'SPDX-License-Identifier: MIT' {} +)"
+# shellcheck disable=SC2086
 report "shell scripts parse" "$(
-    grep -rlE '^#!.*\b(ba)?sh\b' quickstart check autogen.sh .ci tools bench test 2>/dev/null |
+    grep -rlE '^#!.*\b(ba)?sh\b' quickstart check autogen.sh .ci tools bench test $debian_scripts 2>/dev/null |
         while IFS= read -r script; do
             case $(head -n 1 "$script") in
                 *bash*) bash -n "$script" 2>&1 || true ;;
@@ -61,8 +66,10 @@ report "shell scripts parse" "$(
             esac
         done)"
 # grep -q ends at the first match, and then pipefail sees what writes into it fail, now and then.
+# shellcheck disable=SC2086
 report "nothing is piped into grep -q" "$(
-    grep -rnE '[^|]\|[[:space:]]*grep( -[-a-zA-Z]+)* -[a-zA-Z]*q' quickstart check autogen.sh .ci tools bench test -I |
+    grep -rnE '[^|]\|[[:space:]]*grep( -[-a-zA-Z]+)* -[a-zA-Z]*q' -I \
+        quickstart check autogen.sh .ci tools bench test $debian_scripts |
         grep -v '^test/build/source_rules.sh:' || true)"
 report "README.md names the two commands" "$(
     for command in ./quickstart ./check; do
