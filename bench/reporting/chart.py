@@ -27,6 +27,19 @@ STYLES = {
     'perftest': ('#505050', 'cross', ''),
 }
 OTHER_STYLE = ('#000000', 'circle', '2 3')
+# For programs that the user names, by give_styles().
+MORE_STYLES = [('#d05000', 'diamond', ''), ('#008060', 'triangle', ''), ('#a040a0', 'square', ''),
+               ('#808000', 'cross', ''), ('#505050', 'circle', '7 4'), ('#c02060', 'square', '2 3')]
+GIVEN = {}
+
+
+def give_styles(programs):
+    """Tells programs of one picture apart that have no style of their own; what was given before is forgotten."""
+    taken = [STYLES[name] for name in programs if name in STYLES]
+    free = [style for style in MORE_STYLES if style not in taken]
+    unknown = [name for name in programs if name not in STYLES]
+    GIVEN.clear()
+    GIVEN.update({name: free[i % len(free)] for i, name in enumerate(unknown)})
 
 
 class Axis:
@@ -101,7 +114,7 @@ def marker(kind, x, y, colour):
 
 def curve(program, points):
     """`points` in pixels. bufenlarge's lines are the thicker ones."""
-    colour, kind, dashes = STYLES.get(program, OTHER_STYLE)
+    colour, kind, dashes = STYLES.get(program) or GIVEN.get(program, OTHER_STYLE)
     width = 2.4 if program.startswith('bufenlarge') else 1.6
     path = ' '.join(f'{x:.1f},{y:.1f}' for x, y in points)
     dash = f' stroke-dasharray="{dashes}"' if dashes else ''
