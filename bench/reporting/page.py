@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The page docs/results.md as a whole."""
-from reporting import figures, questions, runs, special, tables
+from reporting import each, figures, questions, runs, special, tables
 
 INTRODUCTION = """\
 <!-- Made by bench/report from bench/results/*/raw.tsv; edit neither this page nor its pictures. -->
@@ -74,6 +74,19 @@ def sections(kept, link, drawn, caches=False):
     return out
 
 
+def known_benchmarks(kept, link):
+    """Where the tables and pictures of OSU's and Intel's benchmarks are: beside their raw figures."""
+    lines = []
+    for run in sorted(kept, key=lambda run: (run.header['date'], run.name)):
+        asked = each.questions_of(run)
+        if asked:
+            names = ', '.join(each.title_of(run, question) for question, _ in asked)
+            programs = ', '.join(tables.in_order({name for key in asked for name in run.programs(*key)}))
+            lines.append(f'* [{run.name}]({link}/{run.name}/table.md), {programs}: {names}')
+    text = 'A table and a picture of each, with every MPI that was measured in turn (`bench/osu-imb`):'
+    return ["## OSU's and Intel's benchmarks", '', text, ''] + lines + [''] if lines else []
+
+
 ASKED = [
     ('instructions of one call', 'instructions:MPI_Send:total', ['tcp'], 'bench/instructions'),
     ('one-sided communication', 'put_latency', ['tcp', 'rxe', 'siw'], 'bench/vm-compare --fabric {} --what onesided'),
@@ -120,7 +133,7 @@ def page(kept, link, drawn):
     text += tables.glance_table(kept)
     targets = tables.target_table(kept)
     text += ['The targets of the project, all on tcp:', ''] + targets if targets else []
-    text += sections(kept, link, drawn) + not_kept(kept) + kept_table(kept, link)
+    text += sections(kept, link, drawn) + known_benchmarks(kept, link) + not_kept(kept) + kept_table(kept, link)
     return '\n'.join(text).rstrip('\n') + '\n'
 
 
