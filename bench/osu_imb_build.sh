@@ -81,9 +81,10 @@ build_all() {
     local name=$1 benchmark
     mkdir -p "$work/$name"
     for benchmark in "${chosen[@]}"; do
+        [ ! -x "$work/$name/$benchmark" ] || continue
         case $benchmark in
             osu_*) build_osu "$name" "$benchmark" ;;
-            *) make_imb "$name" && ln -s "$work/$name/imb/src_cpp/IMB-MPI1" "$work/$name/$benchmark" ;;
+            *) make_imb "$name" && ln -sfn "$work/$name/imb/src_cpp/IMB-MPI1" "$work/$name/$benchmark" ;;
         esac
     done
 }
@@ -104,13 +105,14 @@ make_osu() {
     folder=$(dirname "${source_of[$benchmark]#"$osu/"}")
     if [ ! -e "$build/Makefile" ]; then
         from=$(out_of_tree)
+        rm -rf "$build"
         mkdir -p "$build"
         step "$out/logs/configure-$name-osu.log" 600 "configuring OSU's benchmarks for $name" \
             env -C "$build" "$from/configure" "CC=${mpicc_of[$name]}" "CXX=${mpicxx_of[$name]:-c++}"
     fi
     step "$out/logs/compile-$name-$benchmark.log" 300 "compiling $benchmark for $name" \
         make -C "$build/$folder" ACLOCAL=: AUTOCONF=: AUTOHEADER=: AUTOMAKE=: "$benchmark"
-    ln -s "$build/$folder/$benchmark" "$work/$name/$benchmark"
+    ln -sfn "$build/$folder/$benchmark" "$work/$name/$benchmark"
 }
 
 # compile_osu NAME BENCHMARK: without a configure: the file, and those beside it and in util that are no program.
@@ -125,10 +127,11 @@ compile_osu() {
         "${source_of[$benchmark]}" "${helpers[@]}" -lm -lpthread
 }
 
-# make_imb NAME: Intel's Makefile writes beside the sources, so that a copy of them is built, and only once.
+# make_imb NAME: Intel's Makefile writes beside the sources, so that a copy of them is built, once for all of them.
 make_imb() {
     local name=$1 build=$work/$1/imb
-    [ ! -d "$build" ] || return 0
+    [ ! -x "$build/src_cpp/IMB-MPI1" ] || return 0
+    rm -rf "$build"
     mkdir -p "$build"
     cp -R "$imb/src_c" "$imb/src_cpp" "$build/"
     find "$build" -name '*.o' -delete

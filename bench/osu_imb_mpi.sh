@@ -74,8 +74,9 @@ mpi_command() {
     fi
     case ${kind_of[$1]} in
         openmpi)
+            # Windows would be in shared memory otherwise: of osc sm, or of UCX below osc ucx.
             command=("$mpiexec" "${root[@]}" --oversubscribe --bind-to none
-                --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo)
+                --mca pml ob1 --mca btl tcp,self --mca osc ^sm,ucx --mca btl_tcp_if_include lo)
             ;;
         "mpich ch4:bufenlarge")
             command=(env MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_PROVIDER=tcp "$mpiexec" -bind-to none)

@@ -112,13 +112,18 @@ report "both keep to TCP, with the ranks that a benchmark takes" "$(
     grep -q "=1 UCX=tcp,self PROVIDER= -bind-to none -hosts a,b -n 2 .*/osu_latency -i 5\$" "$stand/one/calls" ||
         echo "not one's 2"
     grep -q "NOLOCAL=1 .*-n 6 .*/Sendrecv -npmin 6 Sendrecv\$" "$stand/one/calls" || echo "not one's 6"
-    grep -q -- "--mca btl tcp,self .*-n 6 .*/osu_allreduce -i 5\$" "$stand/two/calls" || echo "not two's 6")"
+    grep -q -- "--mca btl tcp,self --mca osc ^sm,ucx .*-n 6 .*/osu_allreduce -i 5\$" "$stand/two/calls" ||
+        echo "not two's 6")"
 succeeds "osu-imb uses OSU's configure, and leaves the rest to the MPI with --path own" \
-    "${job[@]}" --mpi "one=$stand/one" \
-    --mpi "bare=$stand/bare" --osu "$stand/made" --runs 1 --path own
+    "${job[@]}" --mpi "one=$stand/one" --mpi "bare=$stand/bare" --osu "$stand/made" --runs 1 --path own \
+    --work "$stand/kept"
 report "and nothing keeps it to TCP then" "$(
     grep "^NOLOCAL= UCX= PROVIDER= -n 2 " "$stand/one/calls" >/dev/null || tail -n 1 "$stand/one/calls"
     grep "^NOLOCAL= UCX= PROVIDER= -n 2 " "$stand/bare/calls" >/dev/null || tail -n 1 "$stand/bare/calls")"
+rm -f "$stand/bare/bin/mpicc" "$stand/out/logs/compile"*
+stand_in "$stand/bare/bin/mpicc" <<<'exit 1'
+succeeds "what --work has is not built again" "${job[@]}" --mpi "one=$stand/one" --mpi "bare=$stand/bare" \
+    --osu "$stand/made" --runs 1 --path own --work "$stand/kept"
 report "the user's folders stay as they are" "$([ "$(digest_of_stand)" = "$before" ] || echo "they differ")"
 
 failing=(--mpi "one=$stand/one" --osu "$stand/osu" --limit 1)
