@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 /* Version of the wire protocol (docs/wire-protocol.md). A process refuses peers of another version. */
-#define BUFENLARGE_WIRE_VERSION 10
+#define BUFENLARGE_WIRE_VERSION 11
 
 /* Bytes of an endpoint address. All addresses have this size, so that an array can hold them. */
 #define BUFENLARGE_ADDRESS_BYTES 16

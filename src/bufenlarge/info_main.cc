@@ -114,13 +114,16 @@ int print_mpich_cvars() {
                 "      description : >-\n        %s Allowed: %s.\n\n",
                 knob.name, knob.default_text, knob.meaning, knob.allowed);
   });
-  const auto print_macro_row = [](const Knob& knob) {
+  const auto print_library_row = [](const Knob& knob) {
     std::printf(" \\\n    X(\"%s\", MPIR_CVAR_BUFENLARGE_%s)", knob.name, knob.name);
   };
+  const auto print_row = [](const Knob& knob) {
+    std::printf(" \\\n    X(\"%s\", MPIR_CVAR_BUFENLARGE_%s, \"%s\")", knob.name, knob.name, knob.default_text);
+  };
   std::printf("=== END_MPI_T_CVAR_INFO_BLOCK ===\n*/\n\n#define MPIDI_BUFENLARGE_FOREACH_LIBRARY_KNOB(X)");
-  for (const Knob& knob : bufenlarge::knobs()) print_macro_row(knob);
+  for (const Knob& knob : bufenlarge::knobs()) print_library_row(knob);
   std::printf("\n\n#define MPIDI_BUFENLARGE_FOREACH_KNOB(X)");
-  for_each_knob(print_macro_row);
+  for_each_knob(print_row);
   std::printf("\n\n#endif /* BUFENLARGE_CVARS_H_INCLUDED */\n");
   return 0;
 }

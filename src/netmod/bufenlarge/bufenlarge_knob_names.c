@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-#define NAME(name, value) name,
+#define NAME(name, value, default_text) name,
 static const char *const names[] = { MPIDI_BUFENLARGE_FOREACH_KNOB(NAME) };
 #undef NAME
 

@@ -11,9 +11,11 @@
 /* *INDENT-OFF* */
 #define MPIDI_BUFENLARGE_KNOBS(X)                                                                        \
     X(SUMMARY, summary, "off", "on or off",                                                              \
-      "Print totals and distributions of the job in MPI_Finalize, and each process's channels.")         \
+      "Print totals and distributions of the job in MPI_Finalize, and up to 64 channels, or of more the ten that " \
+      "sent most.")                                                                                      \
     X(SUMMARY_FILE, summary_file, "", "a file in a directory that can be written",                       \
-      "Where rank 0 writes the summary as JSON. Setting it turns the summary on.")                       \
+      "Where rank 0 writes the summary as JSON, with all channels. Setting it turns the summary on. "      \
+      "bufenlarge_report makes a page of it.")                                                             \
     X(SUMMARY_PROCESSES, summary_processes, "64", "0 to 1024",                                           \
       "The summary of a job of more processes has no channels: all of it comes to rank 0 in messages of one size, " \
       "added up on their way.")                                                                          \

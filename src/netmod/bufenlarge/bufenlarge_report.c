@@ -2,6 +2,7 @@
 /* bufenlarge_report.c: makes this process's report for the summary, and its totals. */
 #include "mpidimpl.h"
 #include "bufenlarge_summary.h"
+#include <unistd.h>
 
 typedef void (*visit_t) (void *to, int vci, const bufenlarge_channel_stats_t * stats);
 
@@ -118,6 +119,7 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     snprintf(report->protocol, sizeof(report->protocol), "%s", stats.protocol);
     snprintf(report->interface_name, sizeof(report->interface_name), "%s", stats.interface_name);
     snprintf(report->address, sizeof(report->address), "%s", stats.address);
+    gethostname(report->host, sizeof(report->host) - 1);
     snprintf(report->arrival, sizeof(report->arrival), "%s", stats.arrival);
     snprintf(report->arrival_reason, sizeof(report->arrival_reason), "%s", stats.arrival_reason);
     report->pinned_bytes_max = stats.pinned_bytes_max * (uint64_t) MPIDI_global.n_vcis;

@@ -3,8 +3,14 @@
 #include "mpidimpl.h"
 #include "bufenlarge_summary.h"
 
-/* Up to so many channels the table has all of them; a longer table has only those that carried messages. */
+/* Up to so many channels the table has all of them; of more it has those that sent most. */
 #define ALL_CHANNELS_MAX 64
+#define LARGEST_CHANNELS 10
+
+typedef struct {
+    uint32_t rank;
+    const bufenlarge_channel_stats_t *stats;
+} channel_line_t;
 
 /* "4096+65536": bytes through rings of phase 0, of phase 1, ... up to the last phase used. */
 static const char *bytes_by_phase(const bufenlarge_direction_stats_t * direction, char *text,
@@ -37,19 +43,33 @@ static void print_channel(uint32_t rank, const bufenlarge_channel_stats_t * chan
            (unsigned long long) channel->registered_bytes_max);
 }
 
-static bool has_traffic(const bufenlarge_channel_stats_t * channel)
+/* Puts a channel into its place among those that sent most, the first of equal ones first. */
+static void enter_largest(channel_line_t * largest, int *count, channel_line_t line)
 {
-    return channel->send.messages > 0 || channel->receive.messages > 0;
+    int at = *count;
+    while (at > 0 && largest[at - 1].stats->send.bytes < line.stats->send.bytes)
+        at--;
+    if (at == LARGEST_CHANNELS)
+        return;
+    if (*count < LARGEST_CHANNELS)
+        ++*count;
+    memmove(largest + at + 1, largest + at, (size_t) (*count - 1 - at) * sizeof(*largest));
+    largest[at] = line;
 }
 
 static void print_channels(const MPIDI_BUFENLARGE_summary_t * summary)
 {
     const MPIDI_BUFENLARGE_report_t *const *reports = summary->reports;
-    uint64_t lines = 0, left_out = 0;
+    channel_line_t largest[LARGEST_CHANNELS];
+    int count = 0;
+    uint64_t lines = 0;
     for (int rank = 0; rank < summary->size; rank++)
         lines += reports[rank] ? reports[rank]->channel_count : 0;
     const bool all = lines <= ALL_CHANNELS_MAX;
 
+    if (!all)
+        printf("the %d channels that sent most, of %llu (counted at both ends); the file of"
+               " MPIR_CVAR_BUFENLARGE_SUMMARY_FILE has all\n", LARGEST_CHANNELS, (unsigned long long) lines);
     printf("%5s %5s | %2s %7s %3s %10s %10s  %-24s | %2s %7s %3s %10s %10s  %-24s | %10s %10s\n",
            "rank", "peer", "ph", "slot B", "enl", "messages", "fragmented", "bytes sent by phase",
            "ph", "slot B", "enl", "messages", "fragmented", "bytes received by phase", "ring B now",
@@ -57,14 +77,14 @@ static void print_channels(const MPIDI_BUFENLARGE_summary_t * summary)
     for (int rank = 0; rank < summary->size; rank++) {
         for (uint32_t i = 0; reports[rank] && i < reports[rank]->channel_count; i++) {
             const bufenlarge_channel_stats_t *channel = &reports[rank]->channels[i].stats;
-            if (all || has_traffic(channel))
+            if (all)
                 print_channel((uint32_t) rank, channel);
             else
-                left_out++;
+                enter_largest(largest, &count, (channel_line_t) {(uint32_t) rank, channel});
         }
     }
-    if (left_out > 0)
-        printf("%llu channels without messages are not shown\n", (unsigned long long) left_out);
+    for (int i = 0; i < count; i++)
+        print_channel(largest[i].rank, largest[i].stats);
 }
 
 /* Says who is missing, or how many where the processes sent no reports of their own. */

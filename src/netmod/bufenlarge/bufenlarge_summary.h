@@ -29,6 +29,7 @@ typedef struct {
     char protocol[48];
     char interface_name[64];
     char address[64];
+    char host[64];
     char arrival[16];
     char arrival_reason[144];
     char connections_reason[144];

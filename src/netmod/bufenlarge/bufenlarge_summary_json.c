@@ -113,9 +113,12 @@ static void write_counts(FILE * file, const MPIDI_BUFENLARGE_counts_t * counts)
     write_rendezvous(file, &counts->rendezvous);
 }
 
+/* Begins the object of a process: what it reports, all but its channels. */
 static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
 {
-    fprintf(file, "    {\"rank\": %u, ", (unsigned) report->rank);
+    fprintf(file, "{\"rank\": %u, ", (unsigned) report->rank);
+    write_text(file, "host", report->host);
+    fprintf(file, ", ");
     write_text(file, "provider", report->provider);
     fprintf(file, ", ");
     write_text(file, "protocol", report->protocol);
@@ -137,6 +140,12 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     fprintf(file, ", ");
     write_text(file, "connections_reason", report->connections_reason);
     write_counts(file, &report->counts);
+}
+
+static void write_report(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
+{
+    fprintf(file, "    ");
+    write_process(file, report);
     fprintf(file, ",\n     \"channels\": [");
     for (uint32_t i = 0; i < report->channel_count; i++) {
         fprintf(file, "%s\n", i ? "," : "");
@@ -145,17 +154,25 @@ static void write_process(FILE * file, const MPIDI_BUFENLARGE_report_t * report)
     fprintf(file, "]}");
 }
 
+/* Writes the knobs as rank 0 has them, and their defaults. */
 static void write_knobs(FILE * file)
 {
     const char *separator = "";
-    fprintf(file, "  \"knobs\": {");
-#define WRITE_KNOB(name, value)         \
+#define WRITE_KNOB(name, text)          \
     do {                                \
         fprintf(file, "%s", separator); \
-        write_text(file, name, value);  \
+        write_text(file, name, text);   \
         separator = ", ";               \
     } while (0);
-    MPIDI_BUFENLARGE_FOREACH_KNOB(WRITE_KNOB)
+#define WRITE_VALUE(name, value, default_text) WRITE_KNOB(name, value)
+#define WRITE_DEFAULT(name, value, default_text) WRITE_KNOB(name, default_text)
+    fprintf(file, "  \"knobs\": {");
+    MPIDI_BUFENLARGE_FOREACH_KNOB(WRITE_VALUE)
+    fprintf(file, "},\n  \"knob_defaults\": {");
+    separator = "";
+    MPIDI_BUFENLARGE_FOREACH_KNOB(WRITE_DEFAULT)
+#undef WRITE_DEFAULT
+#undef WRITE_VALUE
 #undef WRITE_KNOB
     fprintf(file, "},\n");
 }
@@ -222,12 +239,14 @@ void MPIDI_BUFENLARGE_summary_json(const char *path, const MPIDI_BUFENLARGE_summ
     write_text(file, "version", bufenlarge_version());
     fprintf(file, ",\n  \"processes\": %d,\n", summary->size);
     write_knobs(file);
-    fprintf(file, "  \"reports\": [");
+    fprintf(file, "  \"rank_0\": ");
+    write_process(file, summary->own);
+    fprintf(file, "},\n  \"reports\": [");
     for (int rank = 0; rank < summary->size; rank++) {
         if (summary->reports[rank] == NULL)
             continue;
         fprintf(file, "%s\n", separator);
-        write_process(file, summary->reports[rank]);
+        write_report(file, summary->reports[rank]);
         separator = ",";
     }
     fprintf(file, "],\n");
