@@ -4,10 +4,13 @@
 
 root=$work/installed
 succeeds "make install" make -C "$build" install "prefix=$root"
-report "exactly seven files are installed" "$(
-    diff <(printf '%s\n' bin/bufenlarge_info include/bufenlarge.h include/bufenlarge_stats.h lib/libbufenlarge.a \
-        lib/pkgconfig/bufenlarge.pc share/man/man1/bufenlarge_info.1 share/man/man7/bufenlarge.7) \
+report "exactly these files are installed" "$(
+    diff <(printf '%s\n' bin/bufenlarge_info bin/bufenlarge_report include/bufenlarge.h include/bufenlarge_stats.h \
+        lib/libbufenlarge.a lib/pkgconfig/bufenlarge.pc share/bufenlarge/report/{charts,figures,growth}.py \
+        share/bufenlarge/report/{matrix.js,page.css} share/bufenlarge/report/{page,parts,sections,summary}.py \
+        share/man/man1/bufenlarge_{info,report}.1 share/man/man7/bufenlarge.7) \
         <(cd "$root" && find . -type f | sed 's|^\./||' | LC_ALL=C sort))"
+succeeds "bufenlarge_report finds its parts where they are installed" "$root/bin/bufenlarge_report" --version
 report "libbufenlarge.a is position-independent and has no sanitizer in it" "$(
     nm -u "$root/lib/libbufenlarge.a" 2>/dev/null | grep -E '__(asan|tsan|ubsan)_' | sort -u)"
 

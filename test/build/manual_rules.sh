@@ -12,6 +12,8 @@ succeeds "bufenlarge(7) is made from its source and the knobs" bash -c '"$@" >"$
 silent "bufenlarge(7) has every knob" python3 test/build/manuals.py knobs "$manual/bufenlarge.7"
 silent "bufenlarge_info(1) has the options of bufenlarge_info" \
     python3 test/build/manuals.py options docs/man/bufenlarge_info.1 "$build/bufenlarge_info"
+silent "bufenlarge_report(1) has the options of bufenlarge_report" \
+    python3 test/build/manuals.py options docs/man/bufenlarge_report.1 src/report/bufenlarge_report
 silent "rdma-vm(1) has the options of tools/rdma-vm" \
     python3 test/build/manuals.py options docs/man/rdma-vm.1 tools/rdma-vm
 silent "every installed program has a man page" python3 test/build/manuals.py programs Makefile.am

@@ -7,13 +7,15 @@
 A text of the C and C++ sources is a string literal of two words and more that stands in none of the calls of SILENT
 and that no line of EXCEPTIONS ("regular expression for FILE: LITERAL", two blanks, reason) names: so a new way to
 report an error is seen without being listed here. Texts of the scripts are what die gets, and echo with the word
-"error: "; those of configure what AC_MSG_ERROR gets; those of MPICH's error stack the lines of errnames.txt. A literal
-is cut at its conversions; its parts have to stand in one code span of a table's first column of PAGE, in their order.
-In the other direction a span is cut at words in capitals, and each part of two words and more has to be in a literal.
+"error: "; those of the Python programs in src what ReportError, Contradiction, and print() with a keyword get; those of
+configure what AC_MSG_ERROR gets; those of MPICH's error stack the lines of errnames.txt. A literal is cut at its
+conversions; its parts have to stand in one code span of a table's first column of PAGE, in their order. In the other
+direction a span is cut at words in capitals, and each part of two words and more has to be in a literal.
 
 Not seen: texts of one word, such as "fi_fabric: WHY"; what printf() puts into the summary; in which order a text is put
 together from several literals; the texts of libfabric and of MPICH, and those of tools/rdma-vm and ./check.
 """
+import ast
 import re
 import sys
 
@@ -69,6 +71,17 @@ def script_texts(source):
             yield found.start(), re.sub(r"\$(?:\{[^}]*\}|\w+|[*@#])", "\0", text), False
 
 
+def python_texts(source):
+    for call in ast.walk(ast.parse(source)):
+        name = getattr(call.func, "id", "") if isinstance(call, ast.Call) else ""
+        if name not in ("ReportError", "Contradiction") and not (name == "print" and call.keywords):
+            continue
+        for argument in call.args:
+            pieces = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
+            text = "".join(piece.value if isinstance(piece, ast.Constant) else "\0" for piece in pieces)
+            yield sum(map(len, source.splitlines(True)[:call.lineno - 1])), text, False
+
+
 def configure_texts(source):
     for found in re.finditer(r"AC_MSG_ERROR\(((?:\[[^\]]*\](?:dnl\n)?\s*)+)\)", source):
         text = "".join(re.findall(r"\[([^\]]*)\]", found[1]))
@@ -84,6 +97,8 @@ def readers(names):
     for name in names:
         if name.startswith("src/") and tree.language(name) == "c" and name not in LEFT_OUT:
             yield name, c_texts
+        elif name.startswith("src/") and tree.language(name) == "python":
+            yield name, python_texts
         elif name in SCRIPTS:
             yield name, script_texts
         elif name.startswith("m4/") or name.endswith("subconfigure.m4"):

@@ -15,6 +15,9 @@ page=docs/man/bufenlarge_info.1
 sed -i '/^\.It Fl -json$/d' "$copy/$page"
 wrong "an option that a man page lacks" manual "$page has no option --json" $page
 wrong_line "an option that only the man page has" manual "$page has the option --none" $page '.It Fl -none'
+sed -i '/^\.It Fl -output /d' "$copy/docs/man/bufenlarge_report.1"
+wrong "an option that the man page of bufenlarge_report lacks" manual "bufenlarge_report\.1 has no option --output" \
+    docs/man/bufenlarge_report.1
 sed -i '/^\.It Fl -loss /d' "$copy/docs/man/rdma-vm.1"
 wrong "an option that the man page of rdma-vm lacks" manual "rdma-vm\.1 has no option --loss" docs/man/rdma-vm.1
 sed -i 's|^man_MANS = [^ ]* |man_MANS = |' "$copy/Makefile.am"
@@ -37,6 +40,8 @@ wrong_line "a text of MPICH's error stack that the page lacks" message "errnames
     src/netmod/bufenlarge/errnames.txt "**bufenlarge_none:$text"
 wrong_line "an error of a script that the page lacks" message "quickstart:[0-9]+: .* lacks '$text" quickstart \
     "die \"$text: \$fabric\""
+wrong_line "an error of bufenlarge_report that the page lacks" message "summary\.py:[0-9]+: .* lacks '$text" \
+    src/report/summary.py "raise ReportError(f'$text: {why}')"
 wrong_line "an error of configure that the page lacks" message "mpich\.m4:[0-9]+: .* lacks '$text" \
     m4/bufenlarge_mpich.m4 "AC_MSG_ERROR([$text])"
 wrong_line "a text of the page that no source has" message "errors\.md:[0-9]+: the source has no text '$text'" \

@@ -78,6 +78,7 @@ report "README.md names the two commands" "$(
 report "one version everywhere" "$(
     version=$(sed -n 's/^AC_INIT(\[bufenlarge\], \[\(.*\)\]).*/\1/p' configure.ac)
     grep -qF "\"$version (wire " $library/version.h || echo "configure.ac has $version, version.h another one"
+    grep -qxF "VERSION = \"$version\"" src/report/summary.py || echo "summary.py has another version than $version"
     grep -qF "$version" CHANGELOG.md || echo "CHANGELOG.md does not mention $version")"
 report "every MPICH patch is in its series and says why" "$(
     for folder in mpich-patches/*/; do
