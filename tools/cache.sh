@@ -144,6 +144,7 @@ build_sanitized() {
 build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev libsodium-dev)
 test_packages=(catch2 python3)
 page_packages=(mandoc)
+report_packages=(python3 chromium)
 cut_packages=(nftables iproute2)
 fuzz_packages=(clang)
 mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
