@@ -112,6 +112,24 @@ case_events() {
     unset EVENTS_FILE
 }
 
+# case_report: ARGUMENTS is a setting. bufenlarge_report draws the summary of the job: with its host, what it sent, and
+# one knob for each that the setting names; MEMORY_MAX, say, has its default and is not there.
+case_report() {
+    local summary=$log_dir/report-$4-$2.json page=$log_dir/report-$4-$2.html words
+    judge_summary "$summary" "$4" "$2" "$3" "$5" "$6" '"\(.processes) processes"' \
+        '(if .rank_0.host == $host then empty else "the host is \(.rank_0.host), not \($host)" end),
+         (if (.knobs | keys) == (.knob_defaults | keys) then empty else "knobs without defaults, or the other way" end)' \
+        --arg host "$(uname -n)"
+    [ -z "$reason" ] || return 0
+    "$top/src/report/bufenlarge_report" "$summary" --output "$page" >>"$6" 2>&1 ||
+        { reason="no page; log: $6" && return; }
+    for words in "a job of $2 processes" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE</th><td>$summary</td>" \
+        "<dt>messages sent</dt><dd>$(jq -r .totals.messages "$summary" | sed ':a; s/\B[0-9]\{3\}\>/,&/; ta')</dd>"; do
+        grep -qF -- "$words" "$page" || reason="the page lacks $words"
+    done
+    ! grep -qF MPIR_CVAR_BUFENLARGE_MEMORY_MAX "$page" || reason="the page has a knob that has its default"
+}
+
 # case_mpivars: MPICH's program that lists the variables has those of the netmod, with their descriptions.
 case_mpivars() {
     local limit=$5 log=$6

@@ -301,6 +301,8 @@ netmod_cases() {
     echo "unknown-knob/own/3|unknown_knob|3|demo|SUMARY_FILE SUMMARY_FILE|60"
     for knob in first slots100; do echo "pvars/$knob/4|pvars|4|mpit|$knob|60"; done
     event_cases
+    echo "report/first/4|report|4|demo|first|60"
+    echo "report/sums/6|report|6|demo|sums|60"
     echo "mpivars/1|mpivars|1|demo||60"
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     unequal_cases
