@@ -52,6 +52,15 @@ wrong "a figure that a page does not have" figure "architecture\.md: no line mat
 sed -i 's/| `256,512,8256` |/| `256,512,8192` |/' "$copy/README.md"
 wrong "a default in README.md that is stale" figure \
     "README\.md:[0-9]+: the default of .*_PHASES is 256,512,8256, not 256,512,8192" README.md
+kept=bench/results/2026-11-22-osu-imb
+mkdir -p "$copy/$kept"
+printf '# %s\n' 'raw figures of bufenlarge, format 1' $'date\t2026-11-22 00:00 UTC' $'commit\tnone' $'machine\tnone' \
+    $'command\tnone' >"$copy/$kept/raw.tsv"
+printf 'osu_latency\ttcp\tone\t8\t1\t2\tus\n' >>"$copy/$kept/raw.tsv"
+(cd "$copy" && bench/report && sed -i 's/| 8 B | 2.00 |/| 8 B | 2.01 |/' "$kept/table.md")
+wrong "a kept table of OSU's that the raw figures do not give" figure "$kept/table\.md, line [0-9]+" \
+    docs/results.md "$kept"/{raw.tsv,table.md,osu_latency.svg}
+rmdir "$copy/$kept"
 wrong_line "a knob in a page that is not there" figure "$page:[0-9]+: there is no knob MPIR_CVAR_BUFENLARGE_NONE" \
     $page "MPIR_CVAR_BUFENLARGE_""NONE"
 wrong_line "a figure that the code does not print" figure "the code prints no figure none" test/build/figures.txt \
