@@ -150,7 +150,8 @@ void print_events() {
               "MPI_Finalize, with MPI_T_CB_REQUIRE_THREAD_SAFE. It\ndoes not call one that was registered for "
               "MPI_T_CB_REQUIRE_NONE. No lock that MPI_T needs is held meanwhile, so a\nhandler may read events and "
               "variables. What is told of sends is what the variables count, and what is told of\nreceives is what "
-              "the summary counts beside them. Only a ring that changes pays for events, not a message.\n\n"
+              "the summary counts beside them. Only a ring that changes pays for events, not a message. From\nthe last barrier "
+              "of MPI_Finalize on, in which processes leave, no loss is told.\n\n"
               "| event | elements | when |\n|---|---|---|\n");
   MPIDI_BUFENLARGE_EVENTS(PRINT_EVENT)
   std::printf("\nElements of RING:\n\n%s", kElements);

@@ -58,6 +58,7 @@ static const event_t events[EVENTS] = { MPIDI_BUFENLARGE_EVENTS(ROW) };
 #undef ROW
 
 static int indices[EVENTS];     /* of MPI_T */
+static MPL_atomic_int_t leaving;        /* connections end because processes do */
 
 typedef struct noted {
     struct noted *next;
@@ -200,6 +201,8 @@ void MPIDI_BUFENLARGE_events_watch(MPIDI_BUFENLARGE_vci_t * vci)
 
 void MPIDI_BUFENLARGE_event_lost(uint32_t number, int status)
 {
+    if (MPL_atomic_acquire_load_int(&leaving))
+        return;
     noted_t *noted = noted_create(peer_lost_event);
     noted->data.loss = (LOSS_data_t) {.peer = number,.reason = (element_t) status };
     note(noted);
@@ -224,6 +227,7 @@ static void register_one(int source, const event_t * event, int *index_p)
 void MPIDI_BUFENLARGE_events_register(void)
 {
     int source;
+    MPL_atomic_release_store_int(&leaving, 0);
     /* MPICH keeps the events of an MPI that was begun before. */
     if (MPIR_T_event_get_index_impl(events[0].name, &source) == MPI_SUCCESS)
         return;
@@ -231,6 +235,11 @@ void MPIDI_BUFENLARGE_events_register(void)
                            MPI_T_SOURCE_ORDERED, timestamp, NANOSECONDS, INT64_MAX, &source);
     for (int i = 0; i < EVENTS; i++)
         register_one(source, &events[i], &indices[i]);
+}
+
+void MPIDI_BUFENLARGE_events_leave(void)
+{
+    MPL_atomic_release_store_int(&leaving, 1);
 }
 
 void MPIDI_BUFENLARGE_events_end(void)

@@ -13,6 +13,8 @@ void MPIDI_BUFENLARGE_events_register(void);
 void MPIDI_BUFENLARGE_events_watch(MPIDI_BUFENLARGE_vci_t * vci);
 /* A process was lost. Any lock may be held. */
 void MPIDI_BUFENLARGE_event_lost(uint32_t number, int status);
+/* From now on no loss is told: processes leave. To be called before the last barrier of MPI_Finalize. */
+void MPIDI_BUFENLARGE_events_leave(void);
 /* Tells what is left to be told. To be called before the contexts are closed: handlers may read variables. */
 void MPIDI_BUFENLARGE_events_end(void);
 
@@ -27,6 +29,10 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_events_watch(MPIDI_BUFENLARGE_vci
 }
 
 MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_event_lost(uint32_t number, int status)
+{
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_events_leave(void)
 {
 }
 

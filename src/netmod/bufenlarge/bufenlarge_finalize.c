@@ -204,6 +204,7 @@ static int finish_messages(void)
         error = summarize();
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = error;
+    MPIDI_BUFENLARGE_events_leave();
     error = barrier_with_progress();
     return mpi_errno != MPI_SUCCESS ? mpi_errno : error;
 }
