@@ -150,7 +150,8 @@ void print_events() {
               "MPI_Finalize, with MPI_T_CB_REQUIRE_THREAD_SAFE. It\ndoes not call one that was registered for "
               "MPI_T_CB_REQUIRE_NONE. No lock that MPI_T needs is held meanwhile, so a\nhandler may read events and "
               "variables. What is told of sends is what the variables count, and what is told of\nreceives is what "
-              "the summary counts beside them. Only a ring that changes pays for events, not a message. From\nthe last barrier "
+              "the summary counts beside them. Only a ring that changes pays for "
+              "events, not a message. From\nthe last barrier "
               "of MPI_Finalize on, in which processes leave, no loss is told.\n\n"
               "| event | elements | when |\n|---|---|---|\n");
   MPIDI_BUFENLARGE_EVENTS(PRINT_EVENT)
@@ -160,6 +161,15 @@ void print_events() {
   MPIDI_BUFENLARGE_LOSS_ELEMENTS(PRINT_ELEMENT)
 #undef PRINT_EVENT
 #undef PRINT_ELEMENT
+}
+
+void print_tools() {
+  std::printf("\n## Tools\n\nOf Debian 12's packages one has a tool that reads MPI_T: `mpivars` in mpich. It is linked "
+              "with Debian's libmpich.so.12,\nand lists the netmod's variables when the installed library comes first:"
+              "\n\n    LD_LIBRARY_PATH=PREFIX/lib /usr/bin/mpivars | grep -A1 bufenlarge_ring_bytes\n\n"
+              "It prints name, class, type and description, and for each of those of the process `Value = 0`, because "
+              "it sends nothing.\nIt knows no events. eztrace, likwid and python3-mpi4py (3.1.4) call nothing of MPI_T; "
+              "TAU, Score-P, HPCToolkit,\nCaliper, mpiP and Extrae are no packages of Debian 12.\n");
 }
 
 int print_variables() {
@@ -178,6 +188,7 @@ int print_variables() {
   MPIDI_BUFENLARGE_CHANNEL_PVARS(PRINT_VARIABLE)
 #undef PRINT_VARIABLE
   print_events();
+  print_tools();
   return 0;
 }
 

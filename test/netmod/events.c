@@ -306,10 +306,7 @@ int main(int argc, char **argv)
     if (test_options.rounds > 1 || test_size < 3 || (test_options.rounds == 0 && getenv("EVENTS_FILE") == NULL))
         FAIL("allowed are rounds=0 with EVENTS_FILE set, and rounds=1, with 3 ranks or more");
     begin();
-    if (test_options.rounds == 0)
-        grow();
-    else
-        lose();
+    test_options.rounds == 0 ? grow() : lose();
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     MPI_Finalize();
