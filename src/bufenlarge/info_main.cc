@@ -168,8 +168,8 @@ void print_tools() {
               "with Debian's libmpich.so.12,\nand lists the netmod's variables when the installed library comes first:"
               "\n\n    LD_LIBRARY_PATH=PREFIX/lib /usr/bin/mpivars | grep -A1 bufenlarge_ring_bytes\n\n"
               "It prints name, class, type and description, and for each of those of the process `Value = 0`, because "
-              "it sends nothing.\nIt knows no events. eztrace, likwid and python3-mpi4py (3.1.4) call nothing of MPI_T; "
-              "TAU, Score-P, HPCToolkit,\nCaliper, mpiP and Extrae are no packages of Debian 12.\n");
+              "it sends nothing.\nIt knows no events. eztrace, likwid and python3-mpi4py (3.1.4) call nothing of "
+              "MPI_T; TAU, Score-P, HPCToolkit,\nCaliper, mpiP and Extrae are no packages of Debian 12.\n");
 }
 
 int print_variables() {

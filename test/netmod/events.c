@@ -24,7 +24,7 @@
 #include "support.h"
 
 enum { GROWN, SHRUNK, REFUSED, LOST, EVENTS };
-enum { TAG = 7, MESSAGES = 60, LIMIT = 10, ELEMENTS_MOST = 16, SEEN_MOST = 4096, ROUNDS_MOST = 1000 };
+enum { TAG = 7, MESSAGES = 60, LIMIT = 10, ELEMENTS_MOST = 16, SEEN_MOST = 4096 };
 
 static const char *const names[EVENTS] = { "bufenlarge_channel_grown", "bufenlarge_channel_shrunk",
                                            "bufenlarge_growth_refused", "bufenlarge_peer_lost" };
@@ -93,7 +93,8 @@ static void happened(MPI_T_event_instance instance, MPI_T_event_registration reg
     check_time(instance);
     seen[seen_count++].event = event;
     own[event] += event == LOST || elements[2] == 1;
-    if (variable_now(event) < own[event])
+    /* The process manager may tell of a loss before the channel fails. */
+    if (variable_now(event) < own[event] && event != LOST)
         FAIL("the variable that counts %s is %llu, though %llu were told", names[event], variable_now(event),
              own[event]);
 }
@@ -230,7 +231,6 @@ static void lose(void)
     EXPECT_EQUAL("receive from the dead rank", MPIX_ERR_PROC_FAILED, class);
     while (seen_count == 0)
         MPI_Iprobe(test_rank, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-    EXPECT_EQUAL("bufenlarge_channels_failed", 1, variable_now(LOST));
 }
 
 /* -- end -- */
@@ -270,7 +270,7 @@ static int at_the_end(MPI_Comm comm, int key, void *value, void *extra)
     int flag;
     (void) key, (void) value, (void) extra;
     ends = 1;
-    for (int round = 0; round < ROUNDS_MOST && !all_told(); round++)
+    for (const double end = MPI_Wtime() + LIMIT / 2; MPI_Wtime() < end && !all_told();)
         MPI_Iprobe(0, TAG, comm, &flag, MPI_STATUS_IGNORE);
     for (int event = 0; event < EVENTS; event++)
         EXPECT_EQUAL(names[event], variable_now(event), own[event]);
