@@ -116,8 +116,8 @@ static void tell(noted_t * noted)
     MPL_free(noted);
 }
 
-/* MPICH's progress hook. What comes while a handler runs is told after it, by the same thread. */
-static int tell_all(int *made_progress)
+/* What comes while a handler runs is told after it, by the same thread. */
+static void tell_all(void)
 {
     pthread_mutex_lock(&queue.mutex);
     if (!queue.is_telling) {
@@ -132,6 +132,11 @@ static int tell_all(int *made_progress)
             MPIR_Progress_hook_deactivate(queue.hook);
     }
     pthread_mutex_unlock(&queue.mutex);
+}
+
+static MPIDI_BUFENLARGE_HOOK(tell_from_progress)
+{
+    tell_all();
     return MPI_SUCCESS;
 }
 
@@ -148,7 +153,7 @@ static void note(noted_t * noted)
         queue.first = noted;
     queue.last = noted;
     if (!queue.has_hook)
-        queue.has_hook = MPIR_Progress_hook_register(tell_all, &queue.hook) == MPI_SUCCESS;
+        queue.has_hook = MPIDI_BUFENLARGE_hook_register(tell_from_progress, &queue.hook) == MPI_SUCCESS;
     if (queue.has_hook)
         MPIR_Progress_hook_activate(queue.hook);
     pthread_mutex_unlock(&queue.mutex);
@@ -244,7 +249,7 @@ void MPIDI_BUFENLARGE_events_leave(void)
 
 void MPIDI_BUFENLARGE_events_end(void)
 {
-    tell_all(NULL);
+    tell_all();
 }
 
 #endif /* HAVE_MPIT_EVENTS */

@@ -143,6 +143,16 @@ typedef MPIR_Errflag_t *MPIDI_BUFENLARGE_errflag_t;
 #define MPIDI_BUFENLARGE_NO_ERROR (&(MPIR_Errflag_t) { MPIR_ERR_NONE })
 #endif
 
+/* -- progress hooks, which are called without a lock: since 4.3 those of no VCI are -- */
+
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
+#define MPIDI_BUFENLARGE_HOOK(name) int name(int no_vci, int *made_progress)
+#define MPIDI_BUFENLARGE_hook_register(hook, id_p) MPIR_Progress_hook_register(-1, hook, id_p)
+#else
+#define MPIDI_BUFENLARGE_HOOK(name) int name(int *made_progress)
+#define MPIDI_BUFENLARGE_hook_register(hook, id_p) MPIR_Progress_hook_register(hook, id_p)
+#endif
+
 /* -- progress -- */
 
 /* Events in shared memory change the count. Until 4.1 MPICH's waits look at what they wait for when it has changed; later
