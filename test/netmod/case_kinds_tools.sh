@@ -36,11 +36,13 @@ pvars_program='
         if $value == .value then empty
         else "rank \($rank): bufenlarge_\(.key) of rank \($peer) is \($value), the summary says \(.value)" end)'
 
-# case_pvars: ARGUMENTS is a setting in which rings grow.
+# case_pvars: ARGUMENTS are a setting in which rings grow, and what mpit.c is called with.
 case_pvars() {
+    local setting program_arguments
+    read -r setting program_arguments <<<"$4"
     export MPIT_FILE=$6.pvars
     rm -f "$MPIT_FILE"
-    judge_summary "$log_dir/pvars-$4-$2.json" "$4" "$2" "$3" "$5" "$6" \
+    judge_summary "$log_dir/pvars-${4// /-}-$2.json" "$setting" "$2" "$3" "$5" "$6" \
         '.totals | "\(.directions_enlarged) directions enlarged, \(.rendezvous.reads) reads"' \
         --rawfile printed "$MPIT_FILE" "$pvars_program"
     unset MPIT_FILE

@@ -300,6 +300,7 @@ netmod_cases() {
     echo "unknown-knob/last-letter/2|unknown_knob|2|demo|PHASE PHASES|60"
     echo "unknown-knob/own/3|unknown_knob|3|demo|SUMARY_FILE SUMMARY_FILE|60"
     for knob in first slots100; do echo "pvars/$knob/4|pvars|4|mpit|$knob|60"; done
+    echo "pvars/threads/4|pvars|4|mpit|first threads=1|60"
     event_cases
     echo "report/first/4|report|4|demo|first|60"
     echo "report/sums/6|report|6|demo|sums|60"

@@ -4,9 +4,11 @@
  * the file MPIT_FILE (a variable of the environment), after data of all sizes in a ring of ranks. The runner compares
  * them with the summary. Checked here: that they can be read before there was traffic, that those of a communicator
  * have a value for each of its ranks, that a counter grows while the job runs, and that each variable has a
- * description.
+ * description. With threads=1 another thread reads them all, again and again, while channels are made and talk.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,20 +118,55 @@ static void talk(size_t bytes)
     guarded_free(got);
 }
 
+static atomic_int sampling = 1;
+
+/* As a tool does that looks at a job while it runs. */
+static void *sample(void *nothing)
+{
+    unsigned long long messages = 0;
+    do {
+        const unsigned long long now = read_one("bufenlarge_messages");
+        FILE *nowhere = fopen("/dev/null", "w");
+        print_all(nowhere);
+        fclose(nowhere);
+        if (now < messages)
+            FAIL("bufenlarge_messages went from %llu to %llu", messages, now);
+        messages = now;
+    } while (sampling);
+    return nothing;
+}
+
+/* Returns MPI_THREAD_MULTIPLE where threads=1 wants another thread. */
+static int wanted_level(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "threads=1") == 0)
+            return MPI_THREAD_MULTIPLE;
+    }
+    return MPI_THREAD_SINGLE;
+}
+
 int main(int argc, char **argv)
 {
     int key, provided;
     static const size_t sizes[] = { 8, 400, 4000, 40000, 200000 };
+    const int level = wanted_level(argc, argv);
+    pthread_t sampler;
     if (getenv("MPIT_FILE") == NULL)
         FAIL("MPIT_FILE is not set");
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    test_begin(argc, argv, (test_options_t) {.rounds = ROUNDS });
+    MPI_T_init_thread(level, &provided);
+    test_begin_threads(argc, argv, (test_options_t) {.rounds = ROUNDS }, level);
     MPI_T_pvar_session_create(&session);
     const unsigned long long before = read_one("bufenlarge_messages");
+    if (test_options.threads && pthread_create(&sampler, NULL, sample, NULL) != 0)
+        FAIL("a thread cannot be made");
     for (long round = 0; round < test_options.rounds; round++) {
         for (int i = 0; i < 5; i++)
             talk(sizes[i]);
     }
+    sampling = 0;
+    if (test_options.threads)
+        pthread_join(sampler, NULL);
     if (read_one("bufenlarge_messages") < before + 4 * (unsigned long long) test_options.rounds)
         FAIL("bufenlarge_messages has not counted the messages of this job");
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL);

@@ -54,6 +54,32 @@ static pvar_t pvars[] = { MPIDI_BUFENLARGE_PVARS(ROW) };
 static channel_pvar_t channel_pvars[] = { MPIDI_BUFENLARGE_CHANNEL_PVARS(ROW) };
 #undef ROW
 
+/* -- locks -- */
+
+/* Where MPICH has one lock, its default, those of the VCIs do nothing. A handler of an event is called with that lock
+ * and waits for MPI_T's to read the event, so a thread that has MPI_T's gives it up while it waits for MPICH's. */
+#if defined(MPICH_IS_THREADED) && MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL
+static void enter_global(void)
+{
+    MPIR_T_THREAD_CS_EXIT();
+    MPIDUI_THREAD_CS_ENTER_REC(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_T_THREAD_CS_ENTER();
+}
+
+static void exit_global(void)
+{
+    MPIDUI_THREAD_CS_EXIT(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+#else
+static void enter_global(void)
+{
+}
+
+static void exit_global(void)
+{
+}
+#endif
+
 /* -- of the process -- */
 
 static void add_channels(bufenlarge_direction_stats_t * sum, const bufenlarge_context_t * context)
@@ -93,11 +119,13 @@ static void get_value(void *addr, void *object, int count, void *buf)
 {
     const pvar_t *pvar = addr;
     uint64_t sum = 0;
+    enter_global();
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(i).lock);
         sum += value_of(pvar->figure, MPIDI_BUFENLARGE_vci(i));
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(i).lock);
     }
+    exit_global();
     *(unsigned long long *) buf = sum;
 }
 
@@ -131,6 +159,7 @@ static void get_channel_values(void *addr, void *object, int count, void *buf)
     unsigned long long *values = buf;
     const bool is_phase = strstr(pvar->name, "_phase") != NULL;
     memset(values, 0, (size_t) count * sizeof(*values));
+    enter_global();
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(i).lock);
         for (int rank = 0; rank < count; rank++) {
@@ -140,6 +169,7 @@ static void get_channel_values(void *addr, void *object, int count, void *buf)
         }
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(i).lock);
     }
+    exit_global();
 }
 
 /* -- all of them -- */
