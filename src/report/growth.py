@@ -66,9 +66,9 @@ def growth(summary, pairs, phases):
     shown = ""
     if figures.has_channels(summary):
         steps = sum(one.enlargements for one in pairs)
-        sentences.append(f"{several(steps, 'enlargement')}, {several(sum(one.shrinks for one in pairs), 'way')} back to "
-                         f"a smaller ring; {several(sum(one.fragmented for one in pairs), 'message')} went in "
-                         "fragments.")
+        back, fragmented = sum(one.shrinks for one in pairs), sum(one.fragmented for one in pairs)
+        sentences.append(f"{several(steps, 'enlargement')}, {several(back, 'way')} back to a smaller ring; "
+                         f"{several(fragmented, 'message')} went in fragments.")
         shown = grown_directions(pairs, phases)
     else:
         shown = paragraph("Which directions grew is not in this summary: its processes sent sums only.", "absent")

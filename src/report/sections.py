@@ -24,8 +24,8 @@ def missing(summary):
     if count <= 0:
         return ""
     ranks = f": rank {named(figures.silent_ranks(summary))}" if figures.has_channels(summary) else ""
-    return paragraph(f"No report arrived from {several(count, 'process', 'processes')}{ranks}. What is not there is in no "
-                     "figure below but those of its peers.", "absent")
+    return paragraph(f"No report arrived from {several(count, 'process', 'processes')}{ranks}. What they did is only "
+                     "in the figures of their peers.", "absent")
 
 
 def job(summary):
@@ -76,7 +76,8 @@ def memory_of_nodes(summary):
     title = "Rings and control blocks of each node: the sum over its processes, at most"
     chart = charts.bars(title, [one.ring_bytes_max for one in nodes],
                         [f"{one.name}: {size(one.ring_bytes_max)} at most, "
-                         f"{several(one.processes, 'process', 'processes')}" for one in nodes], [one.name for one in nodes],
+                         f"{several(one.processes, 'process', 'processes')}" for one in nodes],
+                        [one.name for one in nodes],
                         f"highest bar: {largest[0].name}, {size(largest[0].ring_bytes_max)}")
     rows = [(one.name, one.processes, size(one.ring_bytes_max), size(one.ring_bytes), size(one.pinned))
             for one in largest[:LARGEST]]

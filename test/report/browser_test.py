@@ -226,6 +226,18 @@ found.bars = document.querySelectorAll("#memory rect").length;
 
 
 class Sums(unittest.TestCase):
+    def test_a_job_whose_processes_had_no_channel(self):
+        found = act("none", read([process(0, "node0", []), process(1, "node0", [])]), """
+found.legend = legend();
+choose("colour", "bytes");
+found.bytes_legend = legend();
+found.pair = pair(0, 1);
+""")
+        none = "no channel: 4 pairs, which sent nothing or used shared memory"
+        self.assertEqual([text for _, text in found["legend"]][-1], none)
+        self.assertEqual([text for _, text in found["bytes_legend"]], ["nothing was sent", none])
+        self.assertIn("these two sent nothing, or used shared memory", found["pair"])
+
     def test_a_page_without_channels_runs(self):
         made = read(job(128, 16, 2), keep_reports=False, processes=128)
         path = put("sums.html", page.make(made))
