@@ -114,13 +114,27 @@ case_events() {
     unset EVENTS_FILE
 }
 
+# case_largest: ARGUMENTS is a setting. Of a job with many channels the table has the ten that sent most, as the JSON
+# file has them, and the line that says so.
+case_largest() {
+    local summary=$log_dir/largest-$2.json printed expected
+    judge_summary "$summary" "$4" "$2" "$3" "$5" "$6" '"\([.reports[].channels[]] | length) channels"' \
+        'if [.reports[].channels[]] | length > 64 then empty else "there are not more than 64 channels" end'
+    [ -z "$reason" ] || return 0
+    printed=$(awk '/^ *[0-9]+ +[0-9]+ [|]/ { print $1, $2 }' "$6.out")
+    expected=$(jq -r '[.reports[] | .rank as $rank | .channels[] | {rank: $rank, peer, bytes: .send.bytes}] |
+        sort_by(-.bytes)[:10][] | "\(.rank) \(.peer)"' "$summary")
+    [ "$printed" = "$expected" ] || reason="the table has ${printed//$'\n'/, }; the largest are ${expected//$'\n'/, }"
+    grep -q '^the 10 channels that sent most, of ' "$6.out" || reason="the table does not say that it has ten"
+}
+
 # case_report: ARGUMENTS is a setting. bufenlarge_report draws the summary of the job: with its host, what it sent, and
 # one knob for each that the setting names; MEMORY_MAX, say, has its default and is not there.
 case_report() {
     local summary=$log_dir/report-$4-$2.json page=$log_dir/report-$4-$2.html words
     judge_summary "$summary" "$4" "$2" "$3" "$5" "$6" '"\(.processes) processes"' \
         '(if .rank_0.host == $host then empty else "the host is \(.rank_0.host), not \($host)" end),
-         (if (.knobs | keys) == (.knob_defaults | keys) then empty else "knobs without defaults, or the other way" end)' \
+         (if (.knobs | keys) == (.knob_defaults | keys) then empty else "knobs and defaults differ" end)' \
         --arg host "$(uname -n)"
     [ -z "$reason" ] || return 0
     "$top/src/report/bufenlarge_report" "$summary" --output "$page" >>"$6" 2>&1 ||

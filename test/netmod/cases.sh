@@ -302,6 +302,7 @@ netmod_cases() {
     for knob in first slots100; do echo "pvars/$knob/4|pvars|4|mpit|$knob|60"; done
     echo "pvars/threads/4|pvars|4|mpit|first threads=1|60"
     event_cases
+    echo "largest/nolocal/13|largest|13|demo|default|60"
     echo "report/first/4|report|4|demo|first|60"
     echo "report/sums/6|report|6|demo|sums|60"
     echo "mpivars/1|mpivars|1|demo||60"
