@@ -159,7 +159,7 @@ static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
     if (req->kind == MPIR_REQUEST_KIND__PART_SEND)
         return req->comm ? rank_error(vci, req->comm, MPIDI_PART_REQUEST(req, u.send.dest)) : MPI_SUCCESS;
     if (req->kind == MPIR_REQUEST_KIND__PART_RECV)
-        return req->comm ? rank_error(vci, req->comm, MPIDI_PART_REQUEST(req, u.recv.source)) : MPI_SUCCESS;
+        return req->comm ? rank_error(vci, req->comm, MPIDI_BUFENLARGE_PART_SOURCE(req)) : MPI_SUCCESS;
     if (MPIDIG_REQUEST(req, req) == NULL)
         return MPI_SUCCESS;
     const bool held = MPIDIG_REQUEST(req, netmod_am.bufenlarge.held) > 0;

@@ -41,13 +41,15 @@
 
 /* -- requests -- */
 
-/* The source and tag of a receive, as the user gave them until it has matched. */
+/* The source and tag of a receive, as the user gave them until it has matched; and the source of a partitioned one. */
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
 #define MPIDI_BUFENLARGE_SOURCE(rreq) ((rreq)->status.MPI_SOURCE)
 #define MPIDI_BUFENLARGE_TAG(rreq) ((rreq)->status.MPI_TAG)
+#define MPIDI_BUFENLARGE_PART_SOURCE(rreq) ((rreq)->status.MPI_SOURCE)
 #else
 #define MPIDI_BUFENLARGE_SOURCE(rreq) MPIDIG_REQUEST(rreq, u.recv.source)
 #define MPIDI_BUFENLARGE_TAG(rreq) MPIDIG_REQUEST(rreq, u.recv.tag)
+#define MPIDI_BUFENLARGE_PART_SOURCE(rreq) MPIDI_PART_REQUEST(rreq, u.recv.source)
 #endif
 
 /* The receive posted in shared memory along with one from any source, and the other way round. */
@@ -155,8 +157,8 @@ typedef MPIR_Errflag_t *MPIDI_BUFENLARGE_errflag_t;
 
 /* -- progress -- */
 
-/* Events in shared memory change the count. Until 4.1 MPICH's waits look at what they wait for when it has changed; later
- * they do in each round. */
+/* Events in shared memory change the count. Until 4.1 MPICH's waits look at what they wait for when it has changed;
+ * later they do in each round. */
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
 #define MPIDI_BUFENLARGE_progress_count(vci) ((int) MPIDI_BUFENLARGE_shm_events[vci])
 #define MPIDI_BUFENLARGE_wake_waits(vci) do { } while (0)

@@ -132,7 +132,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request,
                                                  MPIR_Errflag_t * errflag)
 {
-    return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, request, false, *errflag);
+    return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, request, false,
+                                  *errflag);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,

@@ -133,7 +133,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_improbe(int source, int tag, MPIR_
 {
     const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
     MPIDI_BUFENLARGE_MPIDIG_ENTER(vci);
-    const int mpi_errno = MPIDI_BUFENLARGE_mpidig_improbe(source, tag, comm, context_offset, vci, flag, message, status);
+    const int mpi_errno =
+        MPIDI_BUFENLARGE_mpidig_improbe(source, tag, comm, context_offset, vci, flag, message, status);
     MPIDI_BUFENLARGE_MPIDIG_EXIT(vci);
     return likely(MPIDI_BUFENLARGE_failures == 0 || *flag || mpi_errno != MPI_SUCCESS) ? mpi_errno
         : MPIDI_BUFENLARGE_probe_error(comm, source, vci);
