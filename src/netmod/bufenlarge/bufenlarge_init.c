@@ -25,11 +25,8 @@ static int wait_for_others(int mpi_errno)
     return mpi_errno;
 }
 
-int MPIDI_BUFENLARGE_init_local(int *tag_bits)
+static void check_sizes(void)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_FUNC_ENTER;
-
     MPL_COMPILE_TIME_ASSERT(sizeof(MPIDI_BUFENLARGE_wire_t) == 16);
     MPL_COMPILE_TIME_ASSERT(offsetof(MPIDI_BUFENLARGE_header_t, am_hdr) == 16);
     MPL_COMPILE_TIME_ASSERT(MPIDIG_HANDLER_STATIC_MAX <= UINT8_MAX);
@@ -37,7 +34,14 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPL_COMPILE_TIME_ASSERT(MPIDI_CH4_MAX_VCIS <= UINT8_MAX);
     /* A port name has a process name in hexadecimal. */
     MPL_COMPILE_TIME_ASSERT(2 * BUFENLARGE_NAME_BYTES + 64 < MPI_MAX_PORT_NAME);
+}
 
+int MPIDI_BUFENLARGE_init_local(int *tag_bits)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_FUNC_ENTER;
+
+    check_sizes();
     MPIR_ERR_CHKANDJUMP2(MPIDI_global.n_vcis > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
                          "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_global.n_vcis,
                          MPIDI_CH4_MAX_VCIS);
