@@ -80,15 +80,19 @@ check_installed() {
     done
     check "the group mpi-$triplet offers ours" offered "mpi-$triplet" "$private/include"
     check "a job of 4 ranks over the netmod, by the names of the packages" inside /packages/tests/job
+    check "mpicc.mpich-bufenlarge compiles" inside mpicc.mpich-bufenlarge -o /tmp/job /packages/tests/job.c
     check "a job of Debian's MPICH still runs" inside sh -c 'mpicc.mpich -o /tmp/theirs /packages/tests/job.c &&
         mpirun.mpich -n 2 /tmp/theirs | grep "^2 ranks agree"'
-    for page in bufenlarge bufenlarge_info mpicc.mpich-bufenlarge mpirun.mpich-bufenlarge mpiexec.mpich-bufenlarge; do
+    for page in bufenlarge bufenlarge_info bufenlarge_report mpicc.mpich-bufenlarge mpirun.mpich-bufenlarge mpiexec.mpich-bufenlarge; do
         check "man finds $page" inside man --where "$page"
     done
     check "a C program links by pkg-config bufenlarge" inside sh -c '
         printf "#include <bufenlarge.h>\n#include <stdio.h>\nint main(void){return puts(bufenlarge_version())<0;}" \
             >/tmp/user.c && gcc -o /tmp/user /tmp/user.c $(pkg-config --static --cflags --libs bufenlarge) && /tmp/user'
     check "bufenlarge_info runs" inside bufenlarge_info --devices
+    check "bufenlarge_report makes a page of a job's summary" inside sh -ec '
+        cd /tmp && MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_INTERFACE=lo MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=job.json \
+            mpirun.mpich-bufenlarge -n 4 /tmp/job && bufenlarge_report job.json && ls -l job.html'
 }
 
 check_chosen() {
