@@ -84,7 +84,7 @@ check_installed() {
     check "mpicc.mpich-bufenlarge compiles" inside mpicc.mpich-bufenlarge -o /tmp/job /packages/tests/job.c
     check "a job of Debian's MPICH still runs" inside sh -c 'mpicc.mpich -o /tmp/theirs /packages/tests/job.c &&
         mpirun.mpich -n 2 /tmp/theirs | grep "^2 ranks agree"'
-    for page in bufenlarge bufenlarge_info bufenlarge_report mpicc.mpich-bufenlarge mpirun.mpich-bufenlarge mpiexec.mpich-bufenlarge; do
+    for page in bufenlarge bufenlarge_info bufenlarge_report {mpicc,mpirun,mpiexec}.mpich-bufenlarge; do
         check "man finds $page" inside man --where "$page"
     done
     check "a C program links by pkg-config bufenlarge" inside sh -c '
