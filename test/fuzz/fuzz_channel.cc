@@ -159,7 +159,7 @@ void World::say() {
   if (input_.ConsumeBool()) hostile_.granted_low = input_.ConsumeIntegral<std::uint32_t>();
   if (input_.ConsumeIntegralInRange<int>(0, 7) == 0) hostile_.epoch = input_.ConsumeIntegral<std::uint16_t>();
   if (input_.ConsumeIntegralInRange<int>(0, 7) == 0) hostile_.claimed = input_.ConsumeIntegral<std::uint32_t>();
-  const Bytes payload = bytes(hostile_.slot_bytes());
+  const Bytes payload = bytes(hostile_.capacity());
   hostile_.write_slot(kind, payload, marks);
   hostile_.granted_low.reset();
   hostile_.epoch.reset();

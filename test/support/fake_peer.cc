@@ -104,13 +104,13 @@ Bytes FakePeer::seal(SlotKind kind, std::span<const std::byte> payload, std::uin
   const std::uint32_t stride = their_phase_.stride();
   const auto bytes = static_cast<std::uint32_t>(payload.size());
   const std::uint32_t said = claimed.value_or(bytes);
-  if (bytes > slot_bytes()) throw std::runtime_error("the channel's slots are smaller");
+  if (bytes > capacity()) throw std::runtime_error("the channel's slots are smaller");
   Bytes slot(stride);
   if (bytes != 0) std::memcpy(slot.data() + payload_offset(stride, bytes), payload.data(), bytes);
   const SlotFill fill{commit_word(position_, write_lap_), said,
                       granted_low.value_or(static_cast<std::uint32_t>(consumed_)),
                       epoch.value_or(their_epoch_), kind, marks,
-                      checks(bytes) && said <= slot_bytes() && (marks & kMarkNotified) == 0};
+                      checks(bytes) && said <= capacity() && (marks & kMarkNotified) == 0};
   seal_slot(slot.data(), stride, fill);
   return slot;
 }

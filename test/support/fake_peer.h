@@ -55,9 +55,9 @@ class FakePeer {
   }
   void ask(EnlargeRequest request);
   void write_slot(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks);
-  [[nodiscard]] std::uint32_t slot_bytes() const { return their_phase_.slot_bytes; }
+  [[nodiscard]] std::uint32_t capacity() const { return their_phase_.capacity(); }
   // Three steps of write_slot(), for tests that write a slot in parts: makes the slot, writes some of its bytes to its
-  // place, and goes on to the next place. The first throws if the payload is more than slot_bytes().
+  // place, and goes on to the next place. The first throws if the payload is more than capacity().
   [[nodiscard]] Bytes seal(SlotKind kind, std::span<const std::byte> payload, std::uint8_t marks) const;
   void place(std::span<const std::byte> slot, std::size_t offset, std::size_t bytes) const;
   void advance();
