@@ -9,7 +9,7 @@
  * things happened. They are called within another call of MPI, so they may not make any (MPI_RESTRICTED), and with
  * MPI_THREAD_MULTIPLE it is any thread that calls them (THREAD_SAFE).
  *
- * MPICH does not say whether there is a handler: a ring that grows costs a note also without one. Nothing else does.
+ * While no program or tool has a handle of an event nothing is noted, and progress has no hook.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_events.h"
@@ -140,8 +140,8 @@ static MPIDI_BUFENLARGE_HOOK(tell_from_progress)
     return MPI_SUCCESS;
 }
 
-/* The hook is made for the first event: each round of progress looks at it from then on. Where MPICH has no room for
- * it all is told in MPI_Finalize. */
+/* The hook is made for the first event that is noted: each round of progress looks at it from then on. Where MPICH has
+ * no room for it all is told in MPI_Finalize. */
 static void note(noted_t * noted)
 {
     pthread_mutex_lock(&queue.mutex);
@@ -160,6 +160,12 @@ static void note(noted_t * noted)
 }
 
 /* -- what has happened -- */
+
+/* Whether a handle is allocated, of any event (mpich-patches, 0016). */
+static bool is_wanted(void)
+{
+    return MPIR_T_event_handles > 0;
+}
 
 static noted_t *noted_create(int event)
 {
@@ -191,6 +197,8 @@ static void note_ring(int event, const MPIDI_BUFENLARGE_vci_t * vci, const bufen
 /* The library's callback. A direction that has got less than it wanted has grown, and was refused more. */
 static void changed(void *user, const bufenlarge_change_t * change)
 {
+    if (!is_wanted())
+        return;
     if (change->phase > change->phase_before)
         note_ring(channel_grown_event, user, change);
     if (change->phase < change->phase_before)
@@ -206,7 +214,7 @@ void MPIDI_BUFENLARGE_events_watch(MPIDI_BUFENLARGE_vci_t * vci)
 
 void MPIDI_BUFENLARGE_event_lost(uint32_t number, int status)
 {
-    if (MPL_atomic_acquire_load_int(&leaving))
+    if (!is_wanted() || MPL_atomic_acquire_load_int(&leaving))
         return;
     noted_t *noted = noted_create(peer_lost_event);
     noted->data.loss = (LOSS_data_t) {.peer = number,.reason = (element_t) status };
