@@ -296,11 +296,8 @@ static int check_end(void)
 
 int main(int argc, char **argv)
 {
-    int key, provided, level = MPI_THREAD_SINGLE;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "threads=1") == 0)
-            level = MPI_THREAD_MULTIPLE;
-    }
+    int key, provided;
+    const int level = test_thread_level(argc, argv);
     MPI_T_init_thread(level, &provided);
     test_begin_threads(argc, argv, (test_options_t) { .bytes = 10000 }, level);
     if (test_options.rounds > 1 || test_size < 3 || (test_options.rounds == 0 && getenv("EVENTS_FILE") == NULL))

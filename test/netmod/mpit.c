@@ -136,21 +136,11 @@ static void *sample(void *nothing)
     return nothing;
 }
 
-/* Returns MPI_THREAD_MULTIPLE where threads=1 wants another thread. */
-static int wanted_level(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "threads=1") == 0)
-            return MPI_THREAD_MULTIPLE;
-    }
-    return MPI_THREAD_SINGLE;
-}
-
 int main(int argc, char **argv)
 {
     int key, provided;
     static const size_t sizes[] = { 8, 400, 4000, 40000, 200000 };
-    const int level = wanted_level(argc, argv);
+    const int level = test_thread_level(argc, argv);
     pthread_t sampler;
     if (getenv("MPIT_FILE") == NULL)
         FAIL("MPIT_FILE is not set");

@@ -75,6 +75,15 @@ static void parse_argument(const char *argument)
         FAIL("unknown argument %s; allowed are bytes=, rounds=, seconds=, seed= and threads=", argument);
 }
 
+int test_thread_level(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "threads=1") == 0)
+            return MPI_THREAD_MULTIPLE;
+    }
+    return MPI_THREAD_SINGLE;
+}
+
 void test_begin_threads(int argc, char **argv, test_options_t defaults, int thread_level)
 {
     int provided;

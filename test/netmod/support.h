@@ -35,6 +35,9 @@ int test_shares_memory(int rank);
 void test_begin(int argc, char **argv, test_options_t defaults);
 void test_begin_threads(int argc, char **argv, test_options_t defaults, int thread_level);
 
+/* To be called before MPI starts: MPI_THREAD_MULTIPLE where the arguments have threads=1, else MPI_THREAD_SINGLE. */
+int test_thread_level(int argc, char **argv);
+
 /* Waits for all ranks, prints the one line, ends MPI. To be returned from main(). */
 int test_end(void);
 
