@@ -163,15 +163,6 @@ void print_events() {
 #undef PRINT_ELEMENT
 }
 
-void print_tools() {
-  std::printf("\n## Tools\n\nOf Debian 12's packages one has a tool that reads MPI_T: `mpivars` in mpich. It is linked "
-              "with Debian's libmpich.so.12,\nand lists the netmod's variables when the installed library comes first:"
-              "\n\n    LD_LIBRARY_PATH=PREFIX/lib /usr/bin/mpivars | grep -A1 bufenlarge_ring_bytes\n\n"
-              "It prints name, class, type and description, and for each of those of the process `Value = 0`, because "
-              "it sends nothing.\nIt knows no events. eztrace, likwid and python3-mpi4py (3.1.4) call nothing of "
-              "MPI_T; TAU, Score-P, HPCToolkit,\nCaliper, mpiP and Extrae are no packages of Debian 12.\n");
-}
-
 int print_variables() {
 #define PRINT_VARIABLE(name, kind, field, meaning) print_variable(#name, #kind, meaning);
   constexpr const char* kHead = "| variable | class | value |\n|---|---|---|\n";
@@ -188,7 +179,6 @@ int print_variables() {
   MPIDI_BUFENLARGE_CHANNEL_PVARS(PRINT_VARIABLE)
 #undef PRINT_VARIABLE
   print_events();
-  print_tools();
   return 0;
 }
 
