@@ -39,16 +39,27 @@ def add_pair(pairs, key, told, direction, channel):
         ring_bytes_max=before.ring_bytes_max + channel.registered_bytes_max)
 
 
-def pairs_of(summary):
-    """The directions of all channels, in the order of sender and receiver. A channel counts what it sent; what one
-    received counts only where its sender reported nothing."""
-    pairs, reporting = {}, {report["rank"] for report in summary["reports"]}
+def reporting_ranks(summary):
+    return {report["rank"] for report in summary["reports"]}
+
+
+def directions(summary):
+    """(sender, receiver, told, direction, channel) of all channels. A channel counts what it sent; what one received
+    counts only where its sender reported nothing."""
+    reporting = reporting_ranks(summary)
     for report in summary["reports"]:
         rank = report["rank"]
         for channel in report["channels"]:
-            add_pair(pairs, (rank, channel.peer), "sender", channel.send, channel)
+            yield rank, channel.peer, "sender", channel.send, channel
             if channel.peer not in reporting:
-                add_pair(pairs, (channel.peer, rank), "receiver", channel.receive, channel)
+                yield channel.peer, rank, "receiver", channel.receive, channel
+
+
+def pairs_of(summary):
+    """What the ranks sent each other, in the order of sender and receiver."""
+    pairs = {}
+    for sender, receiver, told, direction, channel in directions(summary):
+        add_pair(pairs, (sender, receiver), told, direction, channel)
     return [pairs[key] for key in sorted(pairs)]
 
 
@@ -87,11 +98,8 @@ def grown(pairs):
 
 
 def of_channels(summary, name):
-    """The sum over all directions that are told: those that sent, and those that received from who told nothing."""
-    reporting = {report["rank"] for report in summary["reports"]}
-    return sum(getattr(channel.send, name) +
-               (getattr(channel.receive, name) if channel.peer not in reporting else 0)
-               for report in summary["reports"] for channel in report["channels"])
+    """The sum of a figure over all directions."""
+    return sum(getattr(direction, name) for _, _, _, direction, _ in directions(summary))
 
 
 def phases_used(summary, pairs):
@@ -112,7 +120,7 @@ def speaker(summary):
 
 
 def silent_ranks(summary):
-    reporting = {report["rank"] for report in summary["reports"]}
+    reporting = reporting_ranks(summary)
     return [rank for rank in range(summary["processes"]) if rank not in reporting]
 
 
