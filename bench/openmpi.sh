@@ -17,7 +17,12 @@ compile_openmpi() {
     done
 }
 
-# The command that starts a job, to be followed by -n and the rest. Messages go through sockets, never through shared
-# memory, and more ranks than processors are allowed.
-openmpi_run=(mpirun.openmpi --oversubscribe --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo)
-[ "$(id -u)" -ne 0 ] || openmpi_run+=(--allow-run-as-root)
+# Options of its mpiexec. Messages go through sockets, never through shared memory, and more ranks than processors are
+# allowed.
+openmpi_root=()
+[ "$(id -u)" -ne 0 ] || openmpi_root=(--allow-run-as-root)
+openmpi_options=("${openmpi_root[@]}" --oversubscribe --bind-to none
+    --mca btl_tcp_if_include lo --mca pml ob1 --mca btl tcp,self)
+# The command that starts a job, to be followed by -n and the rest.
+# shellcheck disable=SC2034 # of the scripts that source this
+openmpi_run=(mpirun.openmpi "${openmpi_options[@]}")

@@ -67,7 +67,7 @@ look_at_mpis() {
 # shellcheck disable=SC2054,SC2154
 mpi_command() {
     local mpiexec=${mpiexec_of[$1]} root=()
-    [ "${kind_of[$1]}" != openmpi ] || [ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
+    [ "${kind_of[$1]}" != openmpi ] || root=("${openmpi_root[@]}")
     if [ "$path" = own ]; then
         command=(env "${chosen_here[@]}" "$mpiexec" "${root[@]}")
         return 0
@@ -75,8 +75,7 @@ mpi_command() {
     case ${kind_of[$1]} in
         openmpi)
             # Windows would be in shared memory otherwise: of osc sm, or of UCX below osc ucx.
-            command=("$mpiexec" "${root[@]}" --oversubscribe --bind-to none
-                --mca pml ob1 --mca btl tcp,self --mca osc ^sm,ucx --mca btl_tcp_if_include lo)
+            command=("$mpiexec" "${openmpi_options[@]}" --mca osc ^sm,ucx)
             ;;
         "mpich ch4:bufenlarge")
             command=(env MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_PROVIDER=tcp "$mpiexec" -bind-to none)
