@@ -25,7 +25,7 @@ TEST_CASE("what a process may lock and its share of the memory bound what it pin
   limits.processes = 8;
   CHECK(choose_memory_bound(limits).bytes == 3u << 20);
   CHECK_THAT(choose_memory_bound(limits).why,
-             Contains("may lock 8388608") && Contains("8 processes share 67108864"));
+             Contains("may lock 8388608 bytes") && Contains("8 processes share 67108864 bytes"));
   limits.locked = MemoryLimits::kNone;
   CHECK(choose_memory_bound(limits).bytes == 3u << 20);
   limits.memory = 0;

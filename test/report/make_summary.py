@@ -49,7 +49,7 @@ def process(rank, host, channels=None, **changes):
               "interface": "mlx5_0", "address": f"192.0.2.{rank % 250}:4000", "arrival": "mixed",
               "arrival_reason": "small slots by check, others by immediate data", "registered_bytes": rings,
               "registered_bytes_max": rings, "pinned_bytes_max": 1 << 30,
-              "pinned_reason": "64 processes share 68719476736", "connections_max": 0,
+              "pinned_reason": "64 processes share 68719476736 bytes", "connections_max": 0,
               "connections_reason": "1048560 queue pairs for 64 processes allow 14335",
               **counts(pinned_bytes_most=rings + 65536, connections_most=len(channels or [])), **changes}
     return report if channels is None else {**report, "channels": channels}

@@ -88,12 +88,12 @@ MemoryBound choose_memory_bound(const MemoryLimits& limits) {
   std::string why;
   if (limits.locked != MemoryLimits::kNone) {
     least = limits.locked / limits.contexts;
-    why = "the process may lock " + std::to_string(limits.locked);
+    why = "the process may lock " + std::to_string(limits.locked) + " bytes";
   }
   if (limits.memory != MemoryLimits::kNone) {
     least = std::min(least, limits.memory / 4 * 3 / limits.processes / limits.contexts);
     why += (why.empty() ? "" : ", ") + std::to_string(limits.processes) + " processes share " +
-           std::to_string(limits.memory);
+           std::to_string(limits.memory) + " bytes";
   }
   if (why.empty()) return {0, "nothing limits it"};
   return {std::max<std::uint64_t>(least, 1), why};

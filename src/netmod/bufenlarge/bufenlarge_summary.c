@@ -204,7 +204,7 @@ static void print_connections(const MPIDI_BUFENLARGE_report_t * report, const MP
 
 static void print_pinned(const MPIDI_BUFENLARGE_report_t * report, const MPIDI_BUFENLARGE_totals_t * totals)
 {
-    char limit[24] = "none";
+    char limit[32] = "none";
     if (report->pinned_bytes_max != 0)
         snprintf(limit, sizeof(limit), "%llu bytes", (unsigned long long) report->pinned_bytes_max);
     printf("pinned memory of a process: limit %s (%s), %llu bytes at most; of all: %llu times refused\n", limit,
