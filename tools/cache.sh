@@ -122,12 +122,26 @@ plain_flags() {
     fi
 }
 
+# test_programs FLAVOUR OPTIMIZATION PROGRAM...: makes them, optimized only as far as they need: most of the compiler's
+# time goes into the tests, and a test runs for milliseconds. The simulator runs for minutes, so it gets the next level.
+test_programs() {
+    local flavour=$1 least=$2 program level
+    shift 2
+    for program in "$@"; do
+        level=$least
+        [ "$program" != sim_tests ] || level=$((least + 1))
+        library_make "$flavour" "CXXFLAGS=-g1 -O$level" "$program"
+    done
+}
+
+# build_plain [TEST_PROGRAM...]: the library, the commands, and these programs.
 build_plain() {
     local flags
     mapfile -t flags < <(plain_flags)
     update_checkout
     library_configure plain "${flags[@]}"
-    library_make plain "$@"
+    library_make plain all
+    test_programs plain 1 "$@"
 }
 
 # build_sanitized asan|tsan [TEST_PROGRAM...]
@@ -138,7 +152,8 @@ build_sanitized() {
     [ "$flavour" = tsan ] || sanitizer=address,undefined
     update_checkout
     library_configure "$flavour" "--enable-sanitizer=$sanitizer" "CXXFLAGS=-g1 -O1"
-    library_make "$flavour" all "$@"
+    library_make "$flavour" all
+    test_programs "$flavour" 0 "$@"
 }
 
 build_packages=(g++ make autoconf automake pkg-config libfabric-dev libxxhash-dev libsodium-dev)
@@ -166,7 +181,7 @@ build_mpich() {
         die "Debian's source package is not MPICH $mpich_version but ${source_dir##*/};" \
             "build that with ./configure --with-mpich-source"
     rm -f "$dir/install/.key"
-    build_plain all
+    build_plain
     step "$logs/mpich.log" 7200 "library and MPICH: make mpich" \
         make -C "$cache/plain" "-j$jobs" mpich "MPICH_WORK=$dir"
     printf '%s\n' "$key" >"$dir/install/.key"
