@@ -155,7 +155,8 @@ int MPIDI_BUFENLARGE_init_world(void)
     for (int rank = 0; rank < MPIR_Process.size; rank++)
         MPIDIU_get_av(0, rank).netmod.bufenlarge.number = (uint32_t) rank;
 
-    /* Behind MPICH's own, so that its numbers are the same over every netmod: MPICH's test recvq_events goes by them. */
+    /* Behind MPICH's own events, so that their numbers are the same over every netmod: MPICH's test recvq_events goes
+     * by them. */
     MPIDI_BUFENLARGE_events_register();
     mpi_errno = MPIDI_BUFENLARGE_job_key_get();
     MPIR_ERR_CHECK(mpi_errno);
