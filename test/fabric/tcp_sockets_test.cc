@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "fabric/port_side.h"
@@ -108,6 +109,18 @@ TEST_CASE("the host of a peer that takes nothing counts as one that responds", "
   while (send(pair.from.descriptor, data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) continue;
   (void)comes_true([] { return false; }, [] {}, std::chrono::seconds(3));  // probes come in ever longer intervals
   CHECK(host_responded(pair.from.descriptor, 1));
+}
+
+TEST_CASE("a connection that was given up ends at once at a peer that takes nothing", "[tcp_sockets][F5]") {
+  TcpPair pair;
+  const Bytes data(64 * 1024);
+  while (send(pair.to, data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) continue;
+  end_by_reset(pair.to);
+  ::close(std::exchange(pair.to, -1));
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  CHECK(getsockopt(pair.from.descriptor, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0);
+  CHECK(error == ECONNRESET);
 }
 
 TEST_CASE("a port's question to a host is answered, whatever its process does", "[fabric_port][F5]") {

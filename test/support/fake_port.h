@@ -36,6 +36,7 @@ class FakePort {
     bool reached = true;         // the peer's host has responded
     std::uint32_t asked = 0;     // how often ask() was called
     bool responds = false;       // the host, to what it was asked
+    bool given_up = false;
   };
 
   class Link {
@@ -117,6 +118,7 @@ class FakePort {
   [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
   [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
   [[nodiscard]] bool responded(const Link& link) const { return link.state()->asked != 0 && link.state()->responds; }
+  void give_up(const Link& link) { link.state()->given_up = true; }
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }
   [[nodiscard]] Arrival arrival() const { return arrives; }

@@ -57,6 +57,7 @@ void Channel<PortT>::look_at_silence() {
   const Silence::Order order = silence_.look(taken, silence_.asked() && link_.responded());
   if (order == Silence::Order::kAsk && !link_.ask()) silence_.not_asked();
   if (order != Silence::Order::kLose) return;
+  link_.give_up();
   const std::uint64_t seconds = core().settings.peer_timeout_us / 1'000'000;
   link_.lose("the peer's host has not responded for " + std::to_string(seconds) +
              " s (MPIR_CVAR_BUFENLARGE_PEER_TIMEOUT)");

@@ -62,12 +62,13 @@ class PeerLink final : private StateLog {
   [[nodiscard]] bool accept(typename Port::Request& request, std::span<const std::byte> hello);
   // Returns true if the peer's host may have responded to the attempt that is under way.
   [[nodiscard]] bool reached() const { return port_.reached(endpoint_); }
-  // Both as the port's, of a connection that stands. On iWARP the passive side may not ask before it may write.
+  // All three as the port's, of a connection that stands. On iWARP the passive side may not ask before it may write.
   [[nodiscard]] bool ask() {
     return (ready() || !port_.first_write_may_stall()) &&
            port_.ask(endpoint_, {control_.region(), words_to_.address, words_to_.key});
   }
   [[nodiscard]] bool responded() { return port_.responded(endpoint_); }
+  void give_up() { port_.give_up(endpoint_); }
   // Ends the endpoint's completions and events.
   void close();
   // The group of the endpoint, by which the port reports arrivals.

@@ -18,6 +18,8 @@
 //          ask() asks the peer's host whether it still responds: the kernel or the device there, so that of a process
 //          that computes or is stopped responds, too. No memory is read or written. It returns false when nothing can
 //          be asked now; otherwise responded() returns true from when the host has responded since.
+//          give_up() says that the host is taken for lost. The close of the link then tells it so at once, for it may
+//          hear and not be heard, and what it did not acknowledge is dropped.
 //          completions_mark() returns a mark in the completion queue of the link, and completions_read(mark) true when
 //          poll() has read everything that was in the queue then; both may say so late, but not never while poll() is
 //          called.
@@ -170,6 +172,7 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.reached(link) } -> std::same_as<bool>;
   { port.ask(link, question) } -> std::same_as<bool>;
   { port.responded(link) } -> std::same_as<bool>;
+  port.give_up(link);
   { port.has_room(RoomFor::kAttempt) } -> std::same_as<bool>;
   { port.write(link, write) } -> std::same_as<WriteResult>;
   { port.completions_mark(link) } -> std::same_as<std::uint64_t>;

@@ -70,6 +70,7 @@ class FabricPort {
   // See channel/port.h.
   [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
   [[nodiscard]] bool responded(Link& link);
+  void give_up(Link& link);
   // Closes the endpoint of a link, and gives back what it holds; that of an attempt, on iWARP, when it has its event.
   // Called by the link.
   void close(Endpoint& endpoint);

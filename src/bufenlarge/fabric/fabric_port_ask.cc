@@ -20,6 +20,12 @@ bool FabricPort::responded(Link& link) {
   return responded;
 }
 
+// On verbs the device takes a queue pair away without a word that had to be acknowledged.
+void FabricPort::give_up(Link& link) {
+  const int socket = link.endpoint()->question.socket;
+  if (!verbs_ && socket >= 0) end_by_reset(socket);
+}
+
 // What fills the send queue is a question, too: each completion of it is a response.
 bool FabricPort::ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& question) const {
   Endpoint::Question& asked = endpoint.question;

@@ -73,6 +73,11 @@ bool begin_probes(int socket, std::uint64_t interval_s) {
 
 void end_probes(int socket) { (void)set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 0); }
 
+void end_by_reset(int socket) {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  (void)setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 // Bytes that are not sent while none is on its way wait for the peer's window. One probe of that may be lost; two that
 // have no response tell of the host.
 bool host_responded(int socket, std::uint64_t ms) {

@@ -33,14 +33,17 @@ TEST_CASE("a peer whose host does not respond is lost when PEER_TIMEOUT is over"
   SilentFixture fixture;
   SECTION("of an own attempt") { fixture.connect(); }
   SECTION("of a caller") { fixture.accept(); }
+  const auto& links = fixture.port.opened.empty() ? fixture.port.accepted : fixture.port.opened;
   fixture.pass(Silence::kLooks - 1);
   CHECK(fixture.upper.failures.empty());
+  CHECK_FALSE(links.back()->given_up);
   fixture.pass(3);
   REQUIRE(fixture.upper.failures.size() == 1);
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
   CHECK(fixture.upper.failures[0].text.find("has not responded for 16 s (MPIR_CVAR_BUFENLARGE_PEER_TIMEOUT)") !=
         std::string::npos);
   CHECK(fixture.channel().ring_bytes().now == 0);
+  CHECK(links.back()->given_up);
 }
 
 TEST_CASE("a peer that says nothing stays while its host responds", "[silent_peers][F5]") {
