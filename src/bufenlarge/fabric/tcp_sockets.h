@@ -30,8 +30,8 @@ class TcpSockets {
 [[nodiscard]] bool begin_probes(int socket, std::uint64_t interval_s);
 void end_probes(int socket);
 
-// The close of the socket resets the connection (socket(7), SO_LINGER of no time). By itself it would wait for the peer's
-// host to acknowledge what was sent before, and the end would come behind that.
+// The close of the socket resets the connection (socket(7), SO_LINGER of no time). By itself it would wait for the
+// peer's host to acknowledge what was sent before, and the end would come behind that.
 void end_by_reset(int socket);
 
 // Returns whether a segment of the peer's host has come within the last `ms` milliseconds, or none is to be expected:
