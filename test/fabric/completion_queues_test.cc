@@ -165,6 +165,13 @@ TEST_CASE("a read of few entries has found the queue's end, unless it stopped at
   }
 }
 
+TEST_CASE("a queue that fails by itself has nothing more to read", "[completion_queues][F8]") {
+  CompletionQueue queue;
+  const std::uint64_t mark = queue.mark();
+  queue.note_read(-FI_EIO, kAsked);
+  CHECK(queue.read_to(mark));
+}
+
 TEST_CASE("a mark after a read of few entries is not reached by what that read found", "[completion_queues]") {
   CompletionQueue queue;
   queue.note_read(3, kAsked);

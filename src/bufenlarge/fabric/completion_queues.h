@@ -42,10 +42,11 @@ struct CompletionQueue {
   // its own.)
   void give_back() { reserved -= per_endpoint; }
   // A read of it has returned `count`, or an error's code, where it might have returned `asked`. A read of fewer has
-  // found the queue's end, unless it stopped at a failed completion, which the next read reports.
+  // found the queue's end, unless it stopped at a failed completion, which the next read reports. A queue that fails by
+  // itself has nothing more to read.
   void note_read(ssize_t count, std::size_t asked) {
     ends_ += short_read_ && count != -FI_EAVAIL;
-    ends_ += count == -FI_EAGAIN;
+    ends_ += count < 0 && count != -FI_EAVAIL;
     short_read_ = count > 0 && static_cast<std::size_t>(count) < asked;
   }
   // Returns a mark: what is in the queue now is read when its end was found after it.

@@ -202,6 +202,8 @@ class FabricPort {
   template <class Handler>
   unsigned poll_queue(Handler& handler, CompletionQueue& queue);
   template <class Handler>
+  void lose_all(Handler& handler, const CompletionQueue* of, const std::string& why);
+  template <class Handler>
   void on_entry(Handler& handler, const fi_cq_data_entry& entry);
   template <class Handler>
   void on_received(Handler& handler, Endpoint::Tag& tag, const fi_cq_data_entry& entry);
@@ -232,6 +234,8 @@ class FabricPort {
   std::function<void()> on_no_descriptor_;
   DescriptorReserve descriptors_;
   std::uint64_t events_read_us_ = 0;
+  static constexpr std::uint32_t kEventFailuresMax = 64;
+  std::uint32_t events_failed_ = 0;  // reads of the event queue that failed by themselves, one after the other
   std::uint64_t events_empty_ = 0;  // times that the event queue was found empty
   std::uint32_t idle_polls_ = 0;  // polls of the event queue that found nothing
   std::size_t inline_bytes_ = 0;

@@ -96,8 +96,10 @@ bool FabricPort::enough_events(unsigned requests, std::uint64_t since_us) {
 FabricPort::Event FabricPort::next_event() {
   std::uint32_t kind = 0;
   const ssize_t read = fi_eq_read(events_.get(), &kind, event_bytes_.data(), event_bytes_.size(), 0);
+  const bool failed = read < 0 && read != -FI_EAVAIL && read != -FI_EAGAIN;
+  events_failed_ = failed ? events_failed_ + 1 : 0;
   if (read == -FI_EAVAIL) return decode_error();
-  if (read < 0 && read != -FI_EAGAIN) {
+  if (failed) {
     Event event;
     event.kind = Event::Kind::kUnnamed;
     event.why = fi_strerror(static_cast<int>(-read));

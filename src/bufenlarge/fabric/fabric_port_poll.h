@@ -38,8 +38,20 @@ unsigned FabricPort::poll_queue(Handler& handler, CompletionQueue& queue) {
     if (endpoint != nullptr && endpoint->user != nullptr) handler.on_lost(endpoint->user, why);
     return 1;
   }
+  if (count < 0) lose_all(handler, &queue, "fi_cq_read: " + std::string(fi_strerror(static_cast<int>(-count))));
   for (ssize_t i = 0; i < count; ++i) on_entry(handler, entries[static_cast<std::size_t>(i)]);
   return count > 0 ? static_cast<unsigned>(count) : 0;
+}
+
+// Nothing is heard any more of the endpoints of a queue, or of any: they are lost. A queue that fails by itself, by an
+// overrun say, has dropped what it does not tell.
+template <class Handler>
+void FabricPort::lose_all(Handler& handler, const CompletionQueue* of, const std::string& why) {
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    const Endpoint& endpoint = *endpoints_[i];
+    const bool concerned = endpoint.queue != nullptr && (of == nullptr || endpoint.queue == of);
+    if (concerned && endpoint.user != nullptr) handler.on_lost(endpoint.user, why);
+  }
 }
 
 template <class Handler>
@@ -100,6 +112,7 @@ unsigned FabricPort::poll_events(Handler& handler) {
     if (count++ == 0) since_us = now_us();
     requests += event.kind == Event::Kind::kRequest;
     give(handler, event);
+    if (events_failed_ >= kEventFailuresMax) lose_all(handler, nullptr, "fi_eq_read: " + event.why);
     if (enough_events(requests, since_us)) return count;
   }
   ++events_empty_;
