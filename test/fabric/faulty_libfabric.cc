@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, kCalls> kNames{
     "fi_control of a completion queue", "fi_cq_read",   "fi_cq_readerr", "fi_control of an event queue",
     "fi_eq_read",   "fi_eq_readerr",  "fi_trywait",     "fi_mr_reg",   "fi_close"};
 
+bool stands = false;
 Fault fault;
 std::array<std::uint32_t, kCalls> counts{};
 std::int64_t objects = 0;
@@ -241,6 +242,13 @@ void set_fabric(fi_ops_fabric& ops) {
 
 }  // namespace
 
+FaultyLibfabric::FaultyLibfabric() { stands = true; }
+
+FaultyLibfabric::~FaultyLibfabric() {
+  plan_nothing();
+  stands = false;
+}
+
 std::string_view name_of(Call call) { return kNames[static_cast<std::size_t>(call)]; }
 
 void plan(const Fault& planned) {
@@ -260,11 +268,12 @@ int __real_fi_fabric(fi_fabric_attr* attributes, fid_fabric** made, void* contex
 
 int __wrap_fi_getinfo(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
                       const fi_info* hints, fi_info** found) {
-  const int error = turn(Call::kGetinfo);
+  const int error = stands ? turn(Call::kGetinfo) : 0;
   return error != 0 ? -error : __real_fi_getinfo(version, node, service, flags, hints, found);
 }
 
 int __wrap_fi_fabric(fi_fabric_attr* attributes, fid_fabric** made, void* context) {
+  if (!stands) return __real_fi_fabric(attributes, made, context);
   if (const int error = turn(Call::kFabric); error != 0) return -error;
   return opened<fid_fabric>(__real_fi_fabric(attributes, made, context), made, &set_plain,
                             [](fid_fabric& fabric) { patch(fabric.ops, &set_fabric); });

@@ -58,6 +58,14 @@ struct Fault {
   bool for_ever = false;  // and so do all later ones
 };
 
+// While one stands, what opens a fabric gets the tables; else libfabric is as it is.
+struct FaultyLibfabric {
+  FaultyLibfabric();
+  FaultyLibfabric(const FaultyLibfabric&) = delete;
+  FaultyLibfabric& operator=(const FaultyLibfabric&) = delete;
+  ~FaultyLibfabric();
+};
+
 // The calls of a kind are counted anew, and this one fails. One of fi_close() closes nevertheless.
 void plan(const Fault& fault);
 // Nothing fails any more.
