@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{8};
 
-// All but fi_close(), whose failure the library prints, which no test program may (support/catch_main.cc).
-constexpr std::size_t kFaulty = static_cast<std::size_t>(Call::kClose);
-
 // Of calls that are made in each round only some fail.
 constexpr std::uint32_t kNthMax = 24;
 
@@ -57,6 +54,11 @@ class Scene {
     return std::to_string(rank) + " waits for ever";
   }
 
+  template <class Done>
+  bool wait(Done done) {
+    return comes_true(done, [this] { job_.progress(); }, kPatience);
+  }
+
   // Both sides are told of the loss of a connection that is in use; of an attempt that fails, or of an end that fails
   // while it is agreed on, one.
   template <class Done>
@@ -66,7 +68,7 @@ class Scene {
       const bool second = told(to, from).empty();
       return done() || (first && second) || (!in_use_ && (first || second));
     };
-    if (comes_true(over, [this] { job_.progress(); }, kPatience)) return {};
+    if (wait(over)) return {};
     const std::string first = told(from, to);
     return first.empty() ? told(to, from) : first;
   }
@@ -77,7 +79,7 @@ class Scene {
     const std::size_t before = job_[to].messages[from].size();
     std::size_t sent = 0;
     const std::string wrong = until(from, to, [&] {
-      if (sent < total && told(from, to) != "") sent += job_[from].send(to, vector.rest(sent));
+      if (sent < total && !told(from, to).empty()) sent += job_[from].send(to, vector.rest(sent));
       return job_[to].messages[from].size() > before;
     });
     const bool came = job_[to].messages[from].size() > before;
@@ -106,8 +108,7 @@ class Scene {
                                                BUFENLARGE_READ_LAST, &destination);
     if (asked != BUFENLARGE_OK) return until(0, 1, [] { return false; });
     const auto over = [&] { return job_[1].reads.size() > ends && job_[0].releases.size() > releases; };
-    const bool ended = comes_true(over, [this] { job_.progress(); }, kPatience);
-    if (!ended) return "the read does not end";
+    if (!wait(over)) return "the read does not end";
     const bool right = job_[1].reads.back().status != BUFENLARGE_OK || destination.bytes() == source.bytes();
     return right ? "" : "wrong bytes were read";
   }
@@ -116,7 +117,7 @@ class Scene {
   std::string rest() {
     in_use_ = false;
     const auto closed = [this] { return job_[0].stats().connections == 0 || lost(); };
-    if (!comes_true(closed, [this] { job_.progress(); }, kPatience)) return "the connection does not end";
+    if (!wait(closed)) return "the connection does not end";
     return send(1, 0, {8});
   }
 
@@ -144,8 +145,14 @@ std::string run(const Fault& fault) {
 }
 
 std::string text_of(const Fault& fault) {
-  return std::string(name_of(fault.call)) + " " + std::to_string(fault.nth) + (fault.for_ever ? " and all later" : "") +
-         ": " + fi_strerror(fault.error);
+  const std::string name = kCallNames[static_cast<std::size_t>(fault.call)];
+  const char* const which = fault.for_ever ? " and all later: " : ": ";
+  return name + " " + std::to_string(fault.nth) + which + fi_strerror(fault.error);
+}
+
+void check(const Fault& fault, const std::string& wrong) {
+  if (!wrong.empty()) UNSCOPED_INFO(text_of(fault) << " -> " << wrong);
+  CHECK(wrong.empty());
 }
 
 std::array<std::uint32_t, kCalls> calls_of_the_scene() {
@@ -161,17 +168,16 @@ TEST_CASE("whichever call of libfabric fails, all arrives or those who wait are 
   const FaultyLibfabric libfabric;
   const auto counts = calls_of_the_scene();
   const int error = GENERATE(FI_EIO, FI_ENOMEM, FI_EAGAIN);
-  for (std::size_t call = 0; call < kFaulty; ++call)
+  for (std::size_t call = 0; call < kCalls; ++call)
     for (std::uint32_t nth = 1; nth <= std::min(counts[call], kNthMax); ++nth) {
       const Fault fault{static_cast<Call>(call), nth, error};
-      const std::string wrong = run(fault);
-      if (!wrong.empty()) UNSCOPED_INFO(text_of(fault) << " -> " << wrong);
-      CHECK(wrong.empty());
+      check(fault, run(fault));
     }
 }
 
-// Fails to open a context, with a text, or opens it all the same. Returns what went wrong, or nothing.
-std::string open_with(const Fault& fault) {
+// Fails to open a context, with a text, which `refused` counts, or opens it all the same. Returns what went wrong, or
+// nothing.
+std::string open_with(const Fault& fault, std::uint32_t& refused) {
   const Options options = make_options({});
   bufenlarge_context_config_t config{};
   config.options = options.get();
@@ -185,6 +191,7 @@ std::string open_with(const Fault& fault) {
   const auto status = bufenlarge_context_open(&config, &context, message, sizeof message);
   bufenlarge_context_close(context);
   plan_nothing();
+  refused += status != BUFENLARGE_OK;
   if (status != BUFENLARGE_OK && context != nullptr) return "a context that failed to open is there";
   if (status != BUFENLARGE_OK && message[0] == 0) return "no text";
   return open_objects() == before ? "" : std::to_string(open_objects() - before) + " objects stay open";
@@ -193,30 +200,26 @@ std::string open_with(const Fault& fault) {
 TEST_CASE("whichever call of libfabric fails while a context opens or closes, nothing of it stays", "[faults][F8]") {
   const FaultyLibfabric libfabric;
   plan_nothing();
-  REQUIRE(open_with({}).empty());
-  std::uint32_t failed = 0;
+  std::uint32_t refused = 0;
+  REQUIRE(open_with({}, refused).empty());
+  REQUIRE(refused == 0);
   for (const int error : {FI_EIO, FI_ENOMEM, FI_ENOSYS})
-    for (std::size_t call = 0; call < kFaulty; ++call)
+    for (std::size_t call = 0; call < kCalls; ++call)
       for (std::uint32_t nth = 1; nth <= 3; ++nth) {
         const Fault fault{static_cast<Call>(call), nth, error};
-        const std::string wrong = open_with(fault);
-        if (!wrong.empty()) UNSCOPED_INFO(text_of(fault) << " -> " << wrong);
-        CHECK(wrong.empty());
-        ++failed;
+        check(fault, open_with(fault, refused));
       }
-  CHECK(failed == 3 * 3 * kFaulty);
+  CHECK(refused >= 30);  // at least ten calls that open cannot do without
 }
 
 TEST_CASE("whichever call of libfabric fails for ever, nobody waits for ever", "[faults][F8]") {
   const FaultyLibfabric libfabric;
   const auto counts = calls_of_the_scene();
-  for (std::size_t call = 0; call < kFaulty; ++call) {
+  for (std::size_t call = 0; call < kCalls; ++call) {
     if (counts[call] == 0) continue;
     for (const std::uint32_t nth : {1u, counts[call] / 2 + 1}) {
       const Fault fault{static_cast<Call>(call), nth, FI_EIO, true};
-      const std::string wrong = run(fault);
-      if (!wrong.empty()) UNSCOPED_INFO(text_of(fault) << " -> " << wrong);
-      CHECK(wrong.empty());
+      check(fault, run(fault));
     }
   }
 }

@@ -19,14 +19,6 @@ namespace bufenlarge::test {
 
 namespace {
 
-constexpr std::array<std::string_view, kCalls> kNames{
-    "fi_getinfo",   "fi_fabric",      "fi_domain",      "fi_eq_open",  "fi_passive_ep", "fi_pep_bind",
-    "fi_listen",    "fi_reject",      "fi_endpoint",    "fi_srx_context", "fi_ep_bind", "fi_enable",
-    "fi_connect",   "fi_accept",      "fi_getname",     "fi_getpeer",  "fi_recv",       "fi_send",
-    "fi_write",     "fi_writedata",   "fi_writemsg",    "fi_inject_write", "fi_read",   "fi_cq_open",
-    "fi_control of a completion queue", "fi_cq_read",   "fi_cq_readerr", "fi_control of an event queue",
-    "fi_eq_read",   "fi_eq_readerr",  "fi_trywait",     "fi_mr_reg",   "fi_close"};
-
 bool stands = false;
 Fault fault;
 std::array<std::uint32_t, kCalls> counts{};
@@ -97,10 +89,9 @@ void count(Ops& ops) {
 }
 
 int close(fid* object) {
-  const int error = turn(Call::kClose);
   const int code = real_of(object->ops).close(object);
   objects -= code == 0;
-  return error != 0 ? -error : code;
+  return code;
 }
 
 void set_plain(fi_ops& ops) { ops.close = &close; }
@@ -114,6 +105,20 @@ int opened(int code, Object** made, void (*set)(fi_ops&), void (*patch_tables)(O
   patch_tables(**made);
   return 0;
 }
+
+// The function of a table that opens: the same, and what it opens is counted and gets tables.
+template <Call kCall, auto kTable, auto kFunction, auto kSetFid, auto kPatchTables>
+struct Opening;
+template <Call kCall, class Owner, class Ops, Ops* Owner::*kTable, class Attributes, class Object,
+          int (*Ops::*kFunction)(Owner*, Attributes*, Object**, void*), void (*kSetFid)(fi_ops&),
+          void (*kPatchTables)(Object&)>
+struct Opening<kCall, kTable, kFunction, kSetFid, kPatchTables> {
+  static int call(Owner* owner, Attributes* attributes, Object** made, void* context) {
+    if (const int error = turn(kCall); error != 0) return -error;
+    return opened<Object>((real_of(owner->*kTable).*kFunction)(owner, attributes, made, context), made, kSetFid,
+                          kPatchTables);
+  }
+};
 
 // ---- event queues, completion queues, memory
 
@@ -180,64 +185,45 @@ void set_listener_fid(fi_ops& ops) {
   count<Call::kListenerBind, &fid::ops, &fi_ops::bind>(ops);
 }
 
-int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** made, void* context) {
-  if (const int error = turn(Call::kEndpoint); error != 0) return -error;
-  return opened<fid_ep>(real_of(domain->ops).endpoint(domain, info, made, context), made, &set_endpoint_fid,
-                        [](fid_ep& endpoint) {
-                          patch(endpoint.cm, &set_connections);
-                          patch(endpoint.msg, &set_messages);
-                          patch(endpoint.rma, &set_writes);
-                        });
-}
-
-int open_shared_receive(fid_domain* domain, fi_rx_attr* attributes, fid_ep** made, void* context) {
-  if (const int error = turn(Call::kSharedReceive); error != 0) return -error;
-  return opened<fid_ep>(real_of(domain->ops).srx_ctx(domain, attributes, made, context), made, &set_plain,
-                        [](fid_ep& shared) { patch(shared.msg, &set_messages); });
+void patch_endpoint(fid_ep& endpoint) {
+  patch(endpoint.cm, &set_connections);
+  patch(endpoint.msg, &set_messages);
+  patch(endpoint.rma, &set_writes);
 }
 
 // ---- domains and fabrics
 
-int open_completions(fid_domain* domain, fi_cq_attr* attributes, fid_cq** made, void* context) {
-  if (const int error = turn(Call::kCompletionQueue); error != 0) return -error;
-  return opened<fid_cq>(real_of(domain->ops).cq_open(domain, attributes, made, context), made, &set_completion_fid,
-                        [](fid_cq& queue) { patch(queue.ops, &set_completions); });
-}
+void patch_shared_receive(fid_ep& shared) { patch(shared.msg, &set_messages); }
+
+void patch_completions(fid_cq& queue) { patch(queue.ops, &set_completions); }
+
+void patch_events(fid_eq& queue) { patch(queue.ops, &set_events); }
+
+void patch_listener(fid_pep& listener) { patch(listener.cm, &set_connections); }
 
 void set_domain(fi_ops_domain& ops) {
-  ops.cq_open = &open_completions;
-  ops.endpoint = &open_endpoint;
-  ops.srx_ctx = &open_shared_receive;
+  constexpr auto kTable = &fid_domain::ops;
+  ops.cq_open = &Opening<Call::kCompletionQueue, kTable, &fi_ops_domain::cq_open, &set_completion_fid,
+                         &patch_completions>::call;
+  ops.endpoint =
+      &Opening<Call::kEndpoint, kTable, &fi_ops_domain::endpoint, &set_endpoint_fid, &patch_endpoint>::call;
+  ops.srx_ctx = &Opening<Call::kSharedReceive, kTable, &fi_ops_domain::srx_ctx, &set_plain,
+                         &patch_shared_receive>::call;
 }
 
-void set_memory(fi_ops_mr& ops) { ops.reg = &register_memory; }
-
-int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** made, void* context) {
-  if (const int error = turn(Call::kDomain); error != 0) return -error;
-  return opened<fid_domain>(real_of(fabric->ops).domain(fabric, info, made, context), made, &set_plain,
-                            [](fid_domain& domain) {
-                              patch(domain.ops, &set_domain);
-                              patch(domain.mr, &set_memory);
-                            });
-}
-
-int open_events(fid_fabric* fabric, fi_eq_attr* attributes, fid_eq** made, void* context) {
-  if (const int error = turn(Call::kEventQueue); error != 0) return -error;
-  return opened<fid_eq>(real_of(fabric->ops).eq_open(fabric, attributes, made, context), made, &set_event_fid,
-                        [](fid_eq& queue) { patch(queue.ops, &set_events); });
-}
-
-int open_listener(fid_fabric* fabric, fi_info* info, fid_pep** made, void* context) {
-  if (const int error = turn(Call::kListener); error != 0) return -error;
-  return opened<fid_pep>(real_of(fabric->ops).passive_ep(fabric, info, made, context), made, &set_listener_fid,
-                         [](fid_pep& listener) { patch(listener.cm, &set_connections); });
+void patch_domain(fid_domain& domain) {
+  patch(domain.ops, &set_domain);
+  patch(domain.mr, +[](fi_ops_mr& ops) { ops.reg = &register_memory; });
 }
 
 void set_fabric(fi_ops_fabric& ops) {
-  ops.domain = &open_domain;
-  ops.eq_open = &open_events;
-  ops.passive_ep = &open_listener;
-  count<Call::kTryWait, &fid_fabric::ops, &fi_ops_fabric::trywait>(ops);
+  constexpr auto kTable = &fid_fabric::ops;
+  ops.domain = &Opening<Call::kDomain, kTable, &fi_ops_fabric::domain, &set_plain, &patch_domain>::call;
+  ops.eq_open = &Opening<Call::kEventQueue, kTable, &fi_ops_fabric::eq_open, &set_event_fid,
+                         &patch_events>::call;
+  ops.passive_ep = &Opening<Call::kListener, kTable, &fi_ops_fabric::passive_ep, &set_listener_fid,
+                            &patch_listener>::call;
+  count<Call::kTryWait, kTable, &fi_ops_fabric::trywait>(ops);
 }
 
 }  // namespace
@@ -248,8 +234,6 @@ FaultyLibfabric::~FaultyLibfabric() {
   plan_nothing();
   stands = false;
 }
-
-std::string_view name_of(Call call) { return kNames[static_cast<std::size_t>(call)]; }
 
 void plan(const Fault& planned) {
   fault = planned;
