@@ -286,7 +286,7 @@ template <class PortT>
 void Channel<PortT>::lose() {
   while (receive() != 0) continue;
   if (failed()) return;
-  if (closing_.on_lost())
+  if (closing_.on_lost(!rendezvous_ || rendezvous_->idle()))
     end_connection();
   else
     connection_.on_link_lost();

@@ -85,9 +85,11 @@ bool Close::on_message(const CloseMessage& message, bool resumed) {
   return false;
 }
 
-bool Close::on_lost() {
-  if (!holds()) return false;
-  set_state(State::kEnded, "the peer closed the connection, as agreed");
+// The peer that has agreed takes any loss for the end, so the side that would have closed next does the same.
+bool Close::on_lost(bool quiet, std::uint64_t staged) {
+  const bool about_to_end = state_ == State::kAgreed && quiet && staged == end_;
+  if (!holds() && !about_to_end) return false;
+  set_state(State::kEnded, "the connection is gone, as agreed");
   return true;
 }
 

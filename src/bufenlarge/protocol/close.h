@@ -17,6 +17,7 @@
 // Answered  a slot of the peer                        Open      goes on writing
 // Yielded   a slot of the peer                        Asked     goes on writing
 // Answered, Yielded  lost                             Ended     closes the endpoint, frees the memory
+// Agreed    lost, nothing followed, quiet             Ended     closes the endpoint, frees the memory
 // Ended     restart                                   Open      none
 //
 // Slots are ordered, so both sides know whether a slot came after a request: such a slot takes the request back. The
@@ -68,8 +69,9 @@ class Close {
   [[nodiscard]] bool on_slot();
   // Called with a message of the peer. Returns false if the peer broke the protocol. `resumed`: what on_slot() said.
   [[nodiscard]] bool on_message(const CloseMessage& message, bool resumed);
-  // Called when the connection is lost. Returns true if that is the end that was agreed.
-  [[nodiscard]] bool on_lost();
+  // Called when the connection is lost and all slots of the peer were taken. `quiet`: no read, response or write is
+  // open; `staged`: the position after the last own slot. Returns true if that is the end that was agreed.
+  [[nodiscard]] bool on_lost(bool quiet, std::uint64_t staged);
 
   // Called while pending(). `drained`: nothing is under way; `drained_for_room`: the same by the rule for a request
   // that needs room; `staged`: the position after the last own slot.

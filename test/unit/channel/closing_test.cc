@@ -195,6 +195,21 @@ TEST_CASE("a loss without an agreement is a loss, also while an own request is o
   CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
 }
 
+TEST_CASE("a loss behind the agreement is the agreed end, unless something was sent after the request",
+          "[closing][loss]") {
+  for (const bool sends : {false, true}) {
+    ClosingFixture fixture;
+    fixture.ask();
+    if (sends) CHECK(fixture.send({8}) == Sent{Status::kOk, 8});
+    fixture.tell(CloseStep::kAgree);  // lies in the ring when the loss is seen
+    fixture.lose();
+    fixture.rounds(FakeContext::kEventRounds);
+    CHECK(fixture.upper.failures.size() == (sends ? 1 : 0));
+    CHECK(fixture.context.core().closing.closed == (sends ? 0 : 1));
+    CHECK(fixture.channel().failed() == sends);
+  }
+}
+
 TEST_CASE("an answer that nobody asked for fails the channel", "[closing]") {
   ClosingFixture fixture;
   fixture.connect();

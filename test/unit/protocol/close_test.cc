@@ -32,6 +32,8 @@ bool take(Close& close, const CloseMessage& one) {
   return close.on_message(one, resumed);
 }
 
+bool lost(Close& close, bool quiet = true, std::uint64_t staged = kEnd) { return close.on_lost(quiet, staged); }
+
 Action next(Close& close, bool drained, std::uint64_t staged = kEnd) { return close.next(drained, drained, staged); }
 
 // The peer's next request.
@@ -49,7 +51,7 @@ Close reach(State state, bool wins = kYields) {
     REQUIRE(take(close, message(CloseStep::kRequest)));
     REQUIRE(next(close, true) == Action::kAgree);
   }
-  if (state == State::kEnded) REQUIRE(close.on_lost());
+  if (state == State::kEnded) REQUIRE(lost(close));
   REQUIRE(close.state() == state);
   return close;
 }
@@ -70,7 +72,9 @@ const std::vector<Event> kEvents{
     {"slot", [](Close& c) { return c.watchful() ? (void)c.on_slot() : void(), Action::kNone; }},
     {"agree", [](Close& c) { return (void)take(c, message(CloseStep::kAgree)), Action::kNone; }},
     {"refuse", [](Close& c) { return (void)take(c, message(CloseStep::kRefuse)), Action::kNone; }},
-    {"lost", [](Close& c) { return (void)c.on_lost(), Action::kNone; }},
+    {"lost", [](Close& c) { return (void)lost(c), Action::kNone; }},
+    {"lost, not quiet", [](Close& c) { return (void)lost(c, false), Action::kNone; }},
+    {"lost, a slot followed", [](Close& c) { return (void)lost(c, true, kEnd + 1), Action::kNone; }},
     {"next, drained", [](Close& c) { return next(c, true); }},
     {"next, not drained", [](Close& c) { return next(c, false); }},
     {"next, a slot followed", [](Close& c) { return next(c, true, kEnd + 1); }},
@@ -92,6 +96,7 @@ std::vector<Row> table(bool wins) {
   std::vector<Row> rows{
       {State::kAsked, "agree", State::kAgreed, Action::kNone},
       {State::kAsked, "refuse", State::kOpen, Action::kNone},
+      {State::kAgreed, "lost", State::kEnded, Action::kNone},
       {State::kAgreed, "next, drained", State::kEnded, Action::kEnd},
       {State::kAgreed, "next, not drained", State::kOpen, Action::kGoOn},
       {State::kAgreed, "next, a slot followed", State::kOpen, Action::kNone},
@@ -105,6 +110,8 @@ std::vector<Row> table(bool wins) {
       {State::kAnswered, "agree", State::kOpen, Action::kNone},   // both a breach that the caller sees
       {State::kAnswered, "refuse", State::kOpen, Action::kNone},
       {State::kAnswered, "lost", State::kEnded, Action::kNone},
+      {State::kAnswered, "lost, not quiet", State::kEnded, Action::kNone},
+      {State::kAnswered, "lost, a slot followed", State::kEnded, Action::kNone},
       {State::kAnswered, "request, next, drained", State::kAnswered, Action::kAgree},
       {State::kAnswered, "request, next, not drained", State::kOpen, Action::kRefuse},
       {State::kAnswered, "request, slot, next, drained", State::kOpen, Action::kRefuse},
@@ -112,6 +119,8 @@ std::vector<Row> table(bool wins) {
       {State::kYielded, "agree", State::kAgreed, Action::kNone},
       {State::kYielded, "refuse", State::kOpen, Action::kNone},
       {State::kYielded, "lost", State::kEnded, Action::kNone},
+      {State::kYielded, "lost, not quiet", State::kEnded, Action::kNone},
+      {State::kYielded, "lost, a slot followed", State::kEnded, Action::kNone},
       {State::kYielded, "request, next, drained", State::kYielded, Action::kAgree},
       {State::kYielded, "request, next, not drained", State::kAsked, Action::kRefuse},
       {State::kYielded, "request, slot, next, drained", State::kAsked, Action::kRefuse},
@@ -165,12 +174,16 @@ TEST_CASE("only who has agreed holds its writes, and a slot of the peer lets it 
   CHECK_FALSE(close.watchful());
 }
 
-TEST_CASE("a loss is the agreed end only for the side that has agreed last", "[close]") {
-  for (const State state : kStates) {
-    Close close = reach(state);
-    const bool agreed = state == State::kAnswered || state == State::kYielded;
-    CHECK(close.on_lost() == agreed);
-  }
+TEST_CASE("a loss is the agreed end for the side that has agreed last, and for the one that would end it next",
+          "[close]") {
+  for (const State state : kStates)
+    for (const bool quiet : {true, false})
+      for (const std::uint64_t staged : {kEnd, kEnd + 1}) {
+        INFO(to_string(state) << ", quiet " << quiet << ", staged " << staged);
+        Close close = reach(state);
+        const bool answered = state == State::kAnswered || state == State::kYielded;
+        CHECK(lost(close, quiet, staged) == (answered || (state == State::kAgreed && quiet && staged == kEnd)));
+      }
 }
 
 TEST_CASE("of two requests that cross, the one of the side that wins is answered first", "[close]") {
@@ -182,7 +195,7 @@ TEST_CASE("of two requests that cross, the one of the side that wins is answered
   CHECK(next(other, true) == Action::kAgree);
   REQUIRE(take(winner, message(CloseStep::kAgree)));
   CHECK(next(winner, true) == Action::kEnd);
-  CHECK(other.on_lost());
+  CHECK(lost(other));
 }
 
 TEST_CASE("a request that crossed and was not followed by the end gets its answer later", "[close]") {
