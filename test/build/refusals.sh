@@ -33,7 +33,8 @@ report "an unsupported version gets the nearest patches: its series', else the l
 4.1rc1 4.1.3
 4.2.0 4.2.3
 4.10.1 4.3.2
-5.0.1 4.3.2
+5.0.0 5.0.1
+5.1.0 5.0.1
 3.4.3 4.0.2
 4.2.3 4.2.3
 END

@@ -17,6 +17,9 @@
 /* More than MPICH puts into a message between processes that connect. */
 #define SPAWN_BYTES_MAX ((uint64_t) 4096)
 
+/* More than the names of all processes of a group of 16 million. */
+#define LEADERS_BYTES_MAX ((uint64_t) 1 << 30)
+
 /* A bit for each of 16 million members. */
 #define CONSENSUS_BYTES_MAX ((uint64_t) 2 << 20)
 
@@ -101,8 +104,15 @@ static const char *take_report(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, cons
 static const char *take_spawn(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
                               const void *am_hdr, const void *data)
 {
-    MPIDI_BUFENLARGE_spawn_arrived((int) wire->detail, data, (size_t) wire->data_bytes);
+    const MPIDI_BUFENLARGE_spawn_key_t key = MPIDI_BUFENLARGE_spawn_key((int) wire->detail);
+    MPIDI_BUFENLARGE_spawn_arrived(&key, data, (size_t) wire->data_bytes);
     return NULL;
+}
+
+static const char *take_leaders(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
+                                const void *am_hdr, const void *data)
+{
+    return MPIDI_BUFENLARGE_leaders_arrived(peer, (int) wire->detail, data, (size_t) wire->data_bytes);
 }
 
 static const char *take_disconnect(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
@@ -151,4 +161,5 @@ const MPIDI_BUFENLARGE_am_kind_t MPIDI_BUFENLARGE_am_kinds[MPIDI_BUFENLARGE_KIND
     [MPIDI_BUFENLARGE_KIND_EAGER_LIMIT] = {0, check_eager_limit, take_eager_limit, false},
     [MPIDI_BUFENLARGE_KIND_REVOKE] = {0, check_revoke, take_revoke, false},
     [MPIDI_BUFENLARGE_KIND_CONSENSUS] = {CONSENSUS_BYTES_MAX, NULL, take_consensus, false},
+    [MPIDI_BUFENLARGE_KIND_LEADERS] = {LEADERS_BYTES_MAX, NULL, take_leaders, false},
 };

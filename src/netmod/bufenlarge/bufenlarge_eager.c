@@ -29,8 +29,8 @@ static const char *check_header(const MPIDI_BUFENLARGE_eager_t * eager)
 {
     if (unlikely(eager->data_bytes > (size_t) MPIDI_BUFENLARGE_PACK_BUFFER_SIZE))
         return "it sent an eager message that is too large";
-    if (unlikely(eager->error_bits != MPIR_ERR_NONE && eager->error_bits != MPIR_ERR_OTHER
-                 && eager->error_bits != MPIR_ERR_PROC_FAILED))
+    if (unlikely(eager->error_bits != MPI_SUCCESS && eager->error_bits != MPI_ERR_OTHER
+                 && eager->error_bits != MPIX_ERR_PROC_FAILED))
         return "it sent an eager message with an unknown error";
     return NULL;
 }
@@ -65,7 +65,7 @@ static bool complete_posted(int vci, const MPIDI_BUFENLARGE_eager_t * eager, con
 #endif
     rreq->status.MPI_SOURCE = eager->src_rank;
     rreq->status.MPI_TAG = eager->tag;
-    rreq->status.MPI_ERROR = eager->error_bits == MPIR_ERR_NONE ? MPI_SUCCESS
+    rreq->status.MPI_ERROR = eager->error_bits == MPI_SUCCESS ? MPI_SUCCESS
         : MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, eager->error_bits, "**fail", 0);
     if (eager->data_bytes > 0)
         memcpy(MPIDIG_REQUEST(rreq, buffer), data, eager->data_bytes);

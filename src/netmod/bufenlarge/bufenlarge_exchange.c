@@ -38,13 +38,13 @@ static void make_entry(unsigned char *entry, int start_errno)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
     uint64_t digest;
-    memset(entry, 0, entry_bytes(MPIDI_global.n_vcis));
+    memset(entry, 0, entry_bytes(MPIDI_BUFENLARGE_WANTED_VCIS));
     if (start_errno != MPI_SUCCESS)
         return;
     MPIDI_BUFENLARGE_agreement(text, sizeof(text));
     digest = MPIDI_BUFENLARGE_digest(text);
     memcpy(entry, &digest, sizeof(digest));
-    for (int i = 0; i < MPIDI_global.n_vcis; i++)
+    for (int i = 0; i < MPIDI_BUFENLARGE_WANTED_VCIS; i++)
         bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context,
                                    entry + sizeof(digest) + (size_t) i * BUFENLARGE_ADDRESS_BYTES);
 }
@@ -54,7 +54,7 @@ static void keep_entry(const table_t * table, int rank, const unsigned char *ent
 {
     memcpy(&table->share.digests[rank - table->share.begin], entry, sizeof(uint64_t));
     memcpy(table->addresses + (size_t) rank * table->stride, entry + sizeof(uint64_t),
-           (size_t) MPIDI_global.n_vcis * BUFENLARGE_ADDRESS_BYTES);
+           (size_t) MPIDI_BUFENLARGE_WANTED_VCIS * BUFENLARGE_ADDRESS_BYTES);
 }
 
 /* Gets this process's share of the entries. An entry of another length is that of an unequal process; of it only the
@@ -62,7 +62,7 @@ static void keep_entry(const table_t * table, int rank, const unsigned char *ent
 static int get_entries(const table_t * table, unsigned char *entry)
 {
     int mpi_errno = MPI_SUCCESS;
-    const size_t bytes = entry_bytes(MPIDI_global.n_vcis);
+    const size_t bytes = entry_bytes(MPIDI_BUFENLARGE_WANTED_VCIS);
     for (int rank = table->share.begin; rank < table->share.end; rank++) {
         size_t got = 0;
         mpi_errno = MPIDI_BUFENLARGE_pmi_get("entry", rank, entry, bytes, &got);
@@ -81,7 +81,7 @@ static int get_entries(const table_t * table, unsigned char *entry)
 /* The processes of a node share the table and may differ in their number of VCIs: it has room for the largest. */
 static int most_vcis(int *vcis_p)
 {
-    int mpi_errno = MPI_SUCCESS, vcis = MPIDI_global.n_vcis;
+    int mpi_errno = MPI_SUCCESS, vcis = MPIDI_BUFENLARGE_WANTED_VCIS;
     *vcis_p = vcis;
     if (MPIDI_CH4_MAX_VCIS == 1 || MPIR_Process.local_size == 1)
         return MPI_SUCCESS;
@@ -130,7 +130,7 @@ static int make_table(table_t * table)
 static int fill_table(table_t * table, int start_errno)
 {
     int mpi_errno = MPI_SUCCESS;
-    const size_t bytes = entry_bytes(MPIDI_global.n_vcis);
+    const size_t bytes = entry_bytes(MPIDI_BUFENLARGE_WANTED_VCIS);
     unsigned char *entry = MPL_malloc(bytes, MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     make_entry(entry, start_errno);
@@ -157,7 +157,7 @@ static int fill_table(table_t * table, int start_errno)
 static int share_addresses(const table_t * table)
 {
     bufenlarge_status_t status = BUFENLARGE_OK;
-    for (int vci = 0; vci < MPIDI_global.n_vcis && status == BUFENLARGE_OK; vci++)
+    for (int vci = 0; vci < MPIDI_BUFENLARGE_WANTED_VCIS && status == BUFENLARGE_OK; vci++)
         status = bufenlarge_context_share_addresses(MPIDI_BUFENLARGE_vci(vci)->context,
                                                     table->addresses + (size_t) vci * BUFENLARGE_ADDRESS_BYTES,
                                                     table->stride, (size_t) MPIR_Process.size);
@@ -171,6 +171,8 @@ int MPIDI_BUFENLARGE_exchange(int start_errno)
 {
     int mpi_errno = MPI_SUCCESS, odd, count;
     table_t table = {.addresses = NULL };
+    mpi_errno = MPIDI_BUFENLARGE_node_begin();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = make_table(&table);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = fill_table(&table, start_errno);
@@ -197,5 +199,6 @@ int MPIDI_BUFENLARGE_addresses_free(void)
 {
     void *addresses = MPIDI_BUFENLARGE_global.addresses;
     MPIDI_BUFENLARGE_global.addresses = NULL;
-    return addresses ? MPIDU_Init_shm_free(addresses) : MPI_SUCCESS;
+    const int mpi_errno = addresses ? MPIDU_Init_shm_free(addresses) : MPI_SUCCESS;
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : MPIDI_BUFENLARGE_node_end();
 }

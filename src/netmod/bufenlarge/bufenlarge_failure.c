@@ -152,12 +152,9 @@ static void tell(MPIR_Comm * comm, int size, bool local, uint32_t context_id)
 {
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
     for (int rank = 0; rank < size; rank++) {
-        int index = 0, table = 0;
-        if (local)
-            MPIDIU_comm_rank_to_pid_local(comm, rank, &index, &table);
-        else
-            MPIDIU_comm_rank_to_pid(comm, rank, &index, &table);
-        const uint32_t number = MPIDIU_get_av(table, index).netmod.bufenlarge.number;
+        const MPIDI_av_entry_t *av =
+            local ? MPIDI_BUFENLARGE_av_of_local(comm, rank) : MPIDIU_comm_rank_to_av(comm, rank);
+        const uint32_t number = av->netmod.bufenlarge.number;
         MPIDI_BUFENLARGE_peer_t *peer = number == (uint32_t) MPIR_Process.rank ? NULL
             : MPIDI_BUFENLARGE_peer_get(vci, number);
         if (peer != NULL)

@@ -254,18 +254,18 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
     if (MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_PROC_FAILED)
         return mpi_errno;
     if (sreq == NULL) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
         sreq = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, vci, vci);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
         if (sreq == NULL)
             return mpi_errno;
         sreq->comm = comm;
         MPIR_Comm_add_ref(comm);
         *request = sreq;
     }
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
     complete_with(sreq, mpi_errno);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
     return MPI_SUCCESS;
 }
 
@@ -273,10 +273,10 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
 
 int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci_number)
 {
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci_number).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci_number));
     const int mpi_errno = source >= 0 ? rank_error(MPIDI_BUFENLARGE_vci(vci_number), comm, source)
         : any_source_error(comm);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci_number).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci_number));
     return mpi_errno;
 }
 

@@ -21,26 +21,6 @@ void MPIDI_BUFENLARGE_forget_note(uint32_t number)
     numbers_end = MPL_MAX(numbers_end, number + 1);
 }
 
-/* Finds the place of a process in MPICH's address tables. A process of another job has one while a communicator of
- * MPICH's has the process. */
-bool MPIDI_BUFENLARGE_find_gpid(uint32_t number, uint64_t * gpid)
-{
-    if (!MPIDI_BUFENLARGE_is_other_job(number)) {
-        *gpid = MPIDIU_GPID_CREATE(0, number);
-        return true;
-    }
-    for (int avtid = 1; avtid < MPIDIU_get_n_avts(); avtid++) {
-        const MPIDI_av_table_t *table = MPIDIU_get_av_table(avtid);
-        for (int lpid = 0; table && lpid < table->size; lpid++) {
-            if (table->table[lpid].netmod.bufenlarge.number == number) {
-                *gpid = MPIDIU_GPID_CREATE(avtid, lpid);
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Nothing of the netmod refers to the peer. */
 static bool is_free(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
 {
@@ -54,8 +34,7 @@ static bool is_free(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_p
 static void forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
 {
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
-    uint64_t gpid;
-    if ((peer && !is_free(vci, peer)) || MPIDI_BUFENLARGE_find_gpid(number, &gpid)
+    if ((peer && !is_free(vci, peer)) || MPIDI_BUFENLARGE_has_place(number)
         || !bufenlarge_context_forget_peer(vci->context, number))
         return;
     if (peer)

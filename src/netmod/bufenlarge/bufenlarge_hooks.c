@@ -13,6 +13,11 @@
 
 int MPIDI_BUFENLARGE_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
+    if (MPIDI_BUFENLARGE_comm_begins(comm)) {
+        const int mpi_errno = MPIDI_BUFENLARGE_init_world();
+        if (mpi_errno != MPI_SUCCESS)
+            return mpi_errno;
+    }
     MPIDI_COMM(comm, netmod.bufenlarge).consensus = NULL;
     MPIDI_COMM(comm, netmod.bufenlarge).acknowledged = 0;
     MPIDI_COMM(comm, netmod.bufenlarge).repaired = MPIDI_BUFENLARGE_repaired;

@@ -307,7 +307,7 @@ MPL_STATIC_INLINE_PREFIX double MPIDI_BUFENLARGE_seconds_since(const MPL_time_t 
     MPL_time_t now;
     double seconds;
     MPL_wtime(&now);
-    MPL_wtime_diff(begin, &now, &seconds);
+    MPL_wtime_diff((MPL_time_t *) begin, &now, &seconds);      /* not const in MPICH 4.3 */
     return seconds;
 }
 

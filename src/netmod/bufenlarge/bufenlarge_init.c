@@ -42,8 +42,9 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_FUNC_ENTER;
 
     check_sizes();
-    MPIR_ERR_CHKANDJUMP2(MPIDI_global.n_vcis > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
-                         "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_global.n_vcis,
+    MPIDI_BUFENLARGE_begin_with_world();
+    MPIR_ERR_CHKANDJUMP2(MPIDI_BUFENLARGE_WANTED_VCIS > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
+                         "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_BUFENLARGE_WANTED_VCIS,
                          MPIDI_CH4_MAX_VCIS);
     MPIR_ERR_CHKANDJUMP1(MPIDI_BUFENLARGE_RESERVED_VCIS > 0, mpi_errno, MPI_ERR_OTHER, "**bufenlarge_streams",
                          "**bufenlarge_streams %d", MPIDI_BUFENLARGE_RESERVED_VCIS);
@@ -53,7 +54,7 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_knobs_warn();
     MPIDI_BUFENLARGE_pvars_register();
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_WANTED_VCIS; i++) {
         MPIDI_BUFENLARGE_vci(i)->number = i;
         MPIDI_BUFENLARGE_vci(i)->yield_after = MPIDI_BUFENLARGE_global.knobs.yield_after;
     }
@@ -86,7 +87,7 @@ static int open_context(MPIDI_BUFENLARGE_vci_t * vci)
         .source_released = MPIDI_BUFENLARGE_source_released,
         .warn = MPIDI_BUFENLARGE_warn,
         .write_done = MPIDI_BUFENLARGE_write_done,
-        .contexts = (uint32_t) MPIDI_global.n_vcis,
+        .contexts = (uint32_t) MPIDI_BUFENLARGE_WANTED_VCIS,
         .fatal = MPIDI_BUFENLARGE_fatal,
     };
     bufenlarge_status_t status =
@@ -122,7 +123,7 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
     printf("library: %s\n", bufenlarge_version());
     printf("provider: %s (%s), interface: %s\n", stats.provider, stats.protocol,
            stats.interface_name);
-    printf("VCIs: %d\n", MPIDI_global.n_vcis);
+    printf("VCIs: %d\n", MPIDI_BUFENLARGE_WANTED_VCIS);
     printf("eager up to %ld bytes, rendezvous from %ld bytes\n",
            (long) MPIDI_BUFENLARGE_global.eager_max, (long) MPIDI_BUFENLARGE_global.rendezvous_min);
     printf("===========================\n");
@@ -130,7 +131,7 @@ static void print_debug_summary(const MPIDI_BUFENLARGE_vci_t * vci)
 
 static void close_contexts(void)
 {
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_WANTED_VCIS; i++) {
         bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
         MPIDI_BUFENLARGE_vci(i)->context = NULL;
     }
@@ -140,7 +141,7 @@ static void close_contexts(void)
 static int open_contexts(void)
 {
     int mpi_errno = MPIDI_BUFENLARGE_knobs_check_file();
-    for (int i = 0; i < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; i++)
+    for (int i = 0; i < MPIDI_BUFENLARGE_WANTED_VCIS && mpi_errno == MPI_SUCCESS; i++)
         mpi_errno = open_context(MPIDI_BUFENLARGE_vci(i));
     if (mpi_errno != MPI_SUCCESS)
         close_contexts();
@@ -153,11 +154,15 @@ int MPIDI_BUFENLARGE_init_world(void)
     MPIR_FUNC_ENTER;
 
     for (int rank = 0; rank < MPIR_Process.size; rank++)
-        MPIDIU_get_av(0, rank).netmod.bufenlarge.number = (uint32_t) rank;
+        MPIDI_BUFENLARGE_av_of_world(rank)->netmod.bufenlarge.number = (uint32_t) rank;
 
     /* Behind MPICH's own events, so that their numbers are the same over every netmod: MPICH's test recvq_events goes
      * by them. */
     MPIDI_BUFENLARGE_events_register();
+    if (MPIDI_BUFENLARGE_BARRIER_LEFT_OUT && MPIR_Process.size > 1) {
+        mpi_errno = MPIR_pmi_barrier();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     mpi_errno = MPIDI_BUFENLARGE_job_key_get();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_BUFENLARGE_exchange(open_contexts());
@@ -175,17 +180,4 @@ int MPIDI_BUFENLARGE_init_world(void)
     close_contexts();
     MPIDI_BUFENLARGE_addresses_free();
     goto fn_exit;
-}
-
-/* init_world has opened all. */
-int MPIDI_BUFENLARGE_init_vcis(int num_vcis, int *num_vcis_actual)
-{
-    *num_vcis_actual = num_vcis;
-    return MPI_SUCCESS;
-}
-
-/* init_world has done everything, for all VCIs. */
-int MPIDI_BUFENLARGE_post_init(void)
-{
-    return MPI_SUCCESS;
 }

@@ -55,7 +55,7 @@ int MPIDI_BUFENLARGE_consensus(MPIR_Comm * comm, uint32_t * word_p, bool * all_k
 {
     int mpi_errno = MPI_SUCCESS;
     bool *heard = MPL_calloc((size_t) comm->local_size, sizeof(bool), MPL_MEM_COMM);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
     MPIR_ERR_CHKANDJUMP(!heard, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     consensus_t *consensus = consensus_of(comm);
     MPIDI_BUFENLARGE_failed_members(comm, MPIDI_COMM(comm, netmod.bufenlarge).acknowledged, is_failed);
@@ -66,7 +66,7 @@ int MPIDI_BUFENLARGE_consensus(MPIR_Comm * comm, uint32_t * word_p, bool * all_k
     *all_known_p = take(&consensus->current, consensus->size, is_failed);
 
   fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
     MPL_free(heard);
     return mpi_errno;
   fn_fail:
@@ -83,9 +83,9 @@ int MPIDI_BUFENLARGE_repair_tag(MPIR_Comm * comm)
 
 void MPIDI_BUFENLARGE_repair_give_up(MPIR_Comm * comm)
 {
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
     MPIDI_BUFENLARGE_consensus_warn(consensus_of(comm));
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
 }
 
 void MPIDI_BUFENLARGE_consensus_forget(MPIR_Comm * comm)

@@ -17,9 +17,9 @@ void MPIDI_BUFENLARGE_memory_keep(void *memory, size_t bytes)
         const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
         if (vci->context == NULL)
             continue;
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
         bufenlarge_context_keep_memory(vci->context, memory, bytes);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
     }
 }
 
@@ -29,9 +29,9 @@ void MPIDI_BUFENLARGE_memory_release(void *memory)
         const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
         if (vci->context == NULL)
             continue;
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
         bufenlarge_context_release_memory(vci->context, memory);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
     }
 }
 

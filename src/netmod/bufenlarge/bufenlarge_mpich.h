@@ -17,9 +17,16 @@
 
 /* -- locks: since 4.1 MPIDIG's sends, receives and probes leave them to their caller -- */
 
+/* The lock of a VCI. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+#define MPIDI_BUFENLARGE_LOCK(vci) MPIDI_VCI_LOCK(vci)
+#else
+#define MPIDI_BUFENLARGE_LOCK(vci) MPIDI_VCI(vci).lock
+#endif
+
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
-#define MPIDI_BUFENLARGE_MPIDIG_ENTER(vci) MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock)
-#define MPIDI_BUFENLARGE_MPIDIG_EXIT(vci) MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock)
+#define MPIDI_BUFENLARGE_MPIDIG_ENTER(vci) MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci))
+#define MPIDI_BUFENLARGE_MPIDIG_EXIT(vci) MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci))
 #else
 #define MPIDI_BUFENLARGE_MPIDIG_ENTER(vci)
 #define MPIDI_BUFENLARGE_MPIDIG_EXIT(vci)
@@ -35,8 +42,48 @@
 #define MPIDI_BUFENLARGE_RECEIVE_EXIT(rank, vci) \
     do { if ((rank) != MPI_ANY_SOURCE) MPIDI_BUFENLARGE_MPIDIG_EXIT(vci); } while (0)
 #else
-#define MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci) MPID_THREAD_CS_ENTER_REC_VCI(MPIDI_VCI(vci).lock)
+#define MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci) MPID_THREAD_CS_ENTER_REC_VCI(MPIDI_BUFENLARGE_LOCK(vci))
 #define MPIDI_BUFENLARGE_RECEIVE_EXIT(rank, vci) MPIDI_BUFENLARGE_MPIDIG_EXIT(vci)
+#endif
+
+/* -- processes: their places in MPICH's address tables -- */
+
+/* What names a place, its entry, and the entry of a rank in the local group of an intercommunicator. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+typedef MPIR_Lpid MPIDI_BUFENLARGE_place_t;
+#define MPIDI_BUFENLARGE_av_of_place(place) MPIDIU_lpid_to_av_slow(place)
+#define MPIDI_BUFENLARGE_av_of_local(comm, rank) \
+    MPIDIU_lpid_to_av(MPIR_Group_rank_to_lpid((comm)->local_group, rank))
+#define MPIDI_BUFENLARGE_av_of_world(rank) MPIDIU_lpid_to_av(rank)
+#define MPIDI_BUFENLARGE_table_count() MPIDI_global.avt_mgr.n_avts
+#define MPIDI_BUFENLARGE_table(i) MPIDI_global.avt_mgr.av_tables[i]
+#else
+typedef uint64_t MPIDI_BUFENLARGE_place_t;
+#define MPIDI_BUFENLARGE_av_of_place(place) \
+    (&MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(place), MPIDIU_GPID_GET_LPID(place)))
+MPL_STATIC_INLINE_PREFIX MPIDI_av_entry_t *MPIDI_BUFENLARGE_av_of_local(MPIR_Comm * comm, int rank)
+{
+    int index = 0, table = 0;
+    MPIDIU_comm_rank_to_pid_local(comm, rank, &index, &table);
+    return &MPIDIU_get_av(table, index);
+}
+#define MPIDI_BUFENLARGE_av_of_world(rank) (&MPIDIU_get_av(0, rank))
+#define MPIDI_BUFENLARGE_table_count() MPIDIU_get_n_avts()
+#define MPIDI_BUFENLARGE_table(i) MPIDIU_get_av_table(i)
+#endif
+
+/* Since 5.0 the functions by which processes of two jobs connect are called with the first VCI's lock: ENTER and EXIT
+ * take it before, BREAK and RESUME let other threads have it since. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+#define MPIDI_BUFENLARGE_CONNECT_ENTER()
+#define MPIDI_BUFENLARGE_CONNECT_EXIT()
+#define MPIDI_BUFENLARGE_CONNECT_BREAK() MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0))
+#define MPIDI_BUFENLARGE_CONNECT_RESUME() MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0))
+#else
+#define MPIDI_BUFENLARGE_CONNECT_ENTER() MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0))
+#define MPIDI_BUFENLARGE_CONNECT_EXIT() MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0))
+#define MPIDI_BUFENLARGE_CONNECT_BREAK()
+#define MPIDI_BUFENLARGE_CONNECT_RESUME()
 #endif
 
 /* -- requests -- */
@@ -59,9 +106,15 @@
 #define MPIDI_BUFENLARGE_PARTNER(rreq) MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq)
 #endif
 
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+typedef int MPIDI_BUFENLARGE_context_id_t;
+#else
+typedef MPIR_Context_id_t MPIDI_BUFENLARGE_context_id_t;
+#endif
+
 /* Finds the first posted receive for a message of the netmod; NULL: there is none. */
 MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_BUFENLARGE_find_posted(int vci, int source, int tag,
-                                                                    MPIR_Context_id_t context_id)
+                                                                    MPIDI_BUFENLARGE_context_id_t context_id)
 {
     MPIR_Request **posted = &MPIDI_global.per_vci[vci].posted_list;
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
@@ -103,6 +156,13 @@ typedef int MPIDI_BUFENLARGE_count_t;
 
 /* -- datatypes -- */
 
+/* Bytes, in calls of MPICH's own functions. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+#define MPIDI_BUFENLARGE_BYTE MPIR_BYTE_INTERNAL
+#else
+#define MPIDI_BUFENLARGE_BYTE MPI_BYTE
+#endif
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                    MPI_Aint offset, void *packed, MPI_Aint bytes, MPI_Aint * got_p)
 {
@@ -137,7 +197,10 @@ MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_BUFENLARGE_segments(MPI_Aint count, MPI_
 
 /* -- collective operations: how they tell each other of an error -- */
 
-#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+typedef int MPIDI_BUFENLARGE_errflag_t;
+#define MPIDI_BUFENLARGE_NO_ERROR 0
+#elif MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
 typedef MPIR_Errflag_t MPIDI_BUFENLARGE_errflag_t;
 #define MPIDI_BUFENLARGE_NO_ERROR MPIR_ERR_NONE
 #else
@@ -183,10 +246,42 @@ typedef MPIR_Errflag_t *MPIDI_BUFENLARGE_errflag_t;
 #define MPIDI_BUFENLARGE_failed_list() MPIR_pmi_get_failed_procs()
 #endif
 
-/* -- VCIs -- */
+/* -- the beginning of MPI, and VCIs -- */
 
-/* Since 4.2 MPICH asks how many of the VCIs there are. */
+/* 5.0 knows of more than one VCI only when MPI_COMM_WORLD exists, and that is when it asks for them. Before, it asks
+ * since 4.2 how many there are. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+#define MPIDI_BUFENLARGE_WANTED_VCIS MPIR_CVAR_CH4_NUM_VCIS
+#else
+#define MPIDI_BUFENLARGE_WANTED_VCIS MPIDI_global.n_vcis
 int MPIDI_BUFENLARGE_init_vcis(int num_vcis, int *num_vcis_actual);
+#endif
+
+/* Since 5.0 a netmod begins with the first communicator, which is made to be MPI_COMM_WORLD. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+int MPIDI_BUFENLARGE_init_world(void);
+#define MPIDI_BUFENLARGE_begin_with_world() MPIR_CVAR_PMI_DISABLE_GROUP = 1
+#define MPIDI_BUFENLARGE_comm_begins(comm) (((comm)->attr & MPIR_COMM_ATTR__BOOTSTRAP) != 0)
+#else
+#define MPIDI_BUFENLARGE_begin_with_world() do { } while (0)
+#define MPIDI_BUFENLARGE_comm_begins(comm) false
+#endif
+
+/* The shared memory through which the processes of a node begin: since 5.0 whoever needs it makes it. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0) && (defined(MPL_HAVE_INITSHM) || defined(MPIDI_CH4_DIRECT_NETMOD))
+#define MPIDI_BUFENLARGE_node_begin() MPIDU_Init_shm_init()
+#define MPIDI_BUFENLARGE_node_end() MPIDU_Init_shm_finalize()
+#else
+#define MPIDI_BUFENLARGE_node_begin() MPI_SUCCESS
+#define MPIDI_BUFENLARGE_node_end() MPI_SUCCESS
+#endif
+
+/* Since 4.3 the user may leave out MPICH's barrier between init_local and the first communicator. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
+#define MPIDI_BUFENLARGE_BARRIER_LEFT_OUT MPIR_CVAR_INIT_SKIP_PMI_BARRIER
+#else
+#define MPIDI_BUFENLARGE_BARRIER_LEFT_OUT false
+#endif
 
 /* How many VCIs are for MPIX streams, which share no lock with other messages. */
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)

@@ -19,6 +19,20 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm * comm)
 #endif
 }
 
+#if !MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm * comm_ptr, int idx,
+                                                    uint64_t * gpid_ptr, bool is_remote)
+{
+    int avtid = 0, lpid = 0;
+    if (comm_ptr->comm_kind == MPIR_COMM_KIND__INTRACOMM || is_remote)
+        MPIDIU_comm_rank_to_pid(comm_ptr, idx, &lpid, &avtid);
+    else
+        MPIDIU_comm_rank_to_pid_local(comm_ptr, idx, &lpid, &avtid);
+    *gpid_ptr = MPIDIU_GPID_CREATE(avtid, lpid);
+    return MPI_SUCCESS;
+}
+#endif
+
 /* -- progress -- */
 
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
@@ -37,7 +51,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
 /* -- active messages by matching: this netmod has none -- */
 
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 3)
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_can_do_tag(MPIR_Request * rreq)
+#else
 MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_can_do_tag(void)
+#endif
 {
     return false;
 }
@@ -67,7 +85,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_tag_recv(int rank, MPIR_Comm * comm, in
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_mpidig_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                            int rank, int tag, MPIR_Comm * comm, int context_offset,
                                                            MPIDI_av_entry_t * addr, int vci, MPIR_Request ** request,
-                                                           bool is_synchronous, MPIR_Errflag_t error_bits)
+                                                           bool is_synchronous, int error_bits)
 {
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
     MPIDI_BUFENLARGE_MPIDIG_ENTER(vci);
@@ -78,8 +96,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_mpidig_isend(const void *buf, MPI_
 #else
     if (is_synchronous)
         return MPIDIG_mpi_issend(buf, count, datatype, rank, tag, comm, context_offset, addr, vci, vci, request);
-    return MPIDIG_isend_coll(buf, count, datatype, rank, tag, comm, context_offset, addr, vci, vci, request,
-                             &error_bits);
+    MPIR_Errflag_t errflag = (MPIR_Errflag_t) error_bits;
+    return MPIDIG_isend_coll(buf, count, datatype, rank, tag, comm, context_offset, addr, vci, vci, request, &errflag);
 #endif
 }
 
@@ -111,11 +129,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_mpidig_iprobe(int source, int tag,
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
 #define MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr) MPIR_PT2PT_ATTR_CONTEXT_OFFSET(attr)
 #define MPIDI_BUFENLARGE_IS_SYNCHRONOUS(attr) (MPIR_PT2PT_ATTR_GET_SYNCFLAG(attr) != 0)
-#define MPIDI_BUFENLARGE_ERROR_BITS(attr) ((MPIR_Errflag_t) (MPIR_PT2PT_ATTR_GET_ERRFLAG(attr)))
+#define MPIDI_BUFENLARGE_ERROR_BITS(attr) ((int) MPIR_PT2PT_ATTR_GET_ERRFLAG(attr))
 #else
 #define MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr) (attr)
 #define MPIDI_BUFENLARGE_IS_SYNCHRONOUS(attr) false
-#define MPIDI_BUFENLARGE_ERROR_BITS(attr) MPIR_ERR_NONE
+#define MPIDI_BUFENLARGE_ERROR_BITS(attr) MPI_SUCCESS
 #endif
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,
@@ -133,7 +151,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
                                                  MPIR_Errflag_t * errflag)
 {
     return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, request, false,
-                                  *errflag);
+                                  (int) *errflag);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,
@@ -141,7 +159,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
     return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, request, true,
-                                  MPIR_ERR_NONE);
+                                  MPI_SUCCESS);
 }
 #endif
 
@@ -174,7 +192,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq, bool 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq)
 #endif
 {
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+    return MPIDIG_mpi_cancel_recv(rreq, false);
+#else
     return MPIDIG_mpi_cancel_recv(rreq);
+#endif
 }
 
 #endif /* MPIDI_ENABLE_AM_ONLY */

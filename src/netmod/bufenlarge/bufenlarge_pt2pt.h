@@ -70,7 +70,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,
                                                     int tag, MPIR_Comm * comm, int context_offset,
                                                     MPIDI_av_entry_t * addr, MPIR_Request ** request,
-                                                    bool is_synchronous, MPIR_Errflag_t error_bits)
+                                                    bool is_synchronous, int error_bits)
 {
     int mpi_errno = MPI_SUCCESS;
     const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
@@ -78,10 +78,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_isend(const void *buf, MPI_Aint co
 
     /* A request that exists already has to be completed; MPIDIG does that (work queue model). */
     if (*request == NULL && likely(!is_synchronous)) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
         mpi_errno = MPIDI_BUFENLARGE_send_native(buf, count, datatype, rank, tag, comm,
-                                                 context_offset, addr, vci, (int) error_bits, request);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+                                                 context_offset, addr, vci, error_bits, request);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
         if (likely(*request != NULL || mpi_errno != MPI_SUCCESS))
             goto fn_exit;
     }

@@ -121,9 +121,9 @@ static void get_value(void *addr, void *object, int count, void *buf)
     uint64_t sum = 0;
     enter_global();
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(i).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(i));
         sum += value_of(pvar->figure, MPIDI_BUFENLARGE_vci(i));
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(i).lock);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(i));
     }
     exit_global();
     *(unsigned long long *) buf = sum;
@@ -161,13 +161,13 @@ static void get_channel_values(void *addr, void *object, int count, void *buf)
     memset(values, 0, (size_t) count * sizeof(*values));
     enter_global();
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(i).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(i));
         for (int rank = 0; rank < count; rank++) {
             const uint32_t number = MPIDIU_comm_rank_to_av(comm_of(object), rank)->netmod.bufenlarge.number;
             const uint64_t value = channel_value(pvar, MPIDI_BUFENLARGE_vci(i), number);
             values[rank] = is_phase ? MPL_MAX(values[rank], value) : values[rank] + value;
         }
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(i).lock);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(i));
     }
     exit_global();
 }

@@ -3,21 +3,15 @@
  * bufenlarge_spawn.c: processes outside MPI_COMM_WORLD (spawn, connect, accept, join). MPICH's upid is the library's
  * process name, by which any process can connect to it. The processes that connect have no communicator yet; they
  * agree on one with messages that have a tag (KIND_SPAWN), which wait (bufenlarge_spawn_queue.c) until a call asks
- * for that tag.
+ * for that tag. Since MPICH 5.0 the leaders of any two groups that make an intercommunicator talk so, too
+ * (KIND_LEADERS): with a certain process, in the context of a communicator.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_spawn.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_noinline.h"
 
-/* Stands for the number of a process that has a place in an address table. */
-#define HAS_PLACE UINT32_MAX
-
 /* ---- names */
-
-static uint32_t *number_at(int avtid, int lpid)
-{
-    return &MPIDIU_get_av(avtid, lpid).netmod.bufenlarge.number;
-}
 
 int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
 {
@@ -30,10 +24,8 @@ int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, ch
     MPIR_ERR_CHKANDJUMP(!sizes || !names, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     MPIR_ERR_CHKANDJUMP(!context, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_closed");
     for (int rank = 0; rank < comm->local_size; rank++) {
-        int lpid = 0, avtid = 0;
-        MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
-        bufenlarge_status_t status =
-            bufenlarge_context_name(context, *number_at(avtid, lpid), names + rank * BUFENLARGE_NAME_BYTES);
+        const uint32_t number = MPIDI_BUFENLARGE_number_of(comm, rank);
+        bufenlarge_status_t status = bufenlarge_context_name(context, number, names + rank * BUFENLARGE_NAME_BYTES);
         MPIR_ERR_CHKANDJUMP(status != BUFENLARGE_OK, mpi_errno, MPI_ERR_INTERN, "**intern");
         sizes[rank] = BUFENLARGE_NAME_BYTES;
     }
@@ -49,66 +41,18 @@ int MPIDI_BUFENLARGE_get_local_upids(MPIR_Comm * comm, int **local_upid_size, ch
     goto fn_exit;
 }
 
-static int number_of_name(const char *name, int bytes, uint32_t * number_p)
+/* With the first VCI's lock. */
+int MPIDI_BUFENLARGE_number_of_name(const char *name, int bytes, uint32_t * number_p)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     MPIR_ERR_CHKANDJUMP(bytes != BUFENLARGE_NAME_BYTES || vci->context == NULL
                         || bufenlarge_context_add_peer(vci->context, name, number_p) != BUFENLARGE_OK,
                         mpi_errno, MPI_ERR_PORT, "**bufenlarge_name");
     MPIDI_BUFENLARGE_forget_note(*number_p);
 
   fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Puts the processes that have no place yet, `count` of them, into a new table. */
-static int make_table(const uint32_t * numbers, int size, int count, uint64_t * gpids)
-{
-    int avtid, lpid = 0;
-    int mpi_errno = count > 0 ? MPIDIU_new_avt(count, &avtid) : MPI_SUCCESS;
-    for (int i = 0; mpi_errno == MPI_SUCCESS && i < size; i++) {
-        if (numbers[i] == HAS_PLACE)
-            continue;
-        *number_at(avtid, lpid) = numbers[i];
-        gpids[i] = MPIDIU_GPID_CREATE(avtid, lpid);
-        lpid++;
-    }
-    return mpi_errno;
-}
-
-int MPIDI_BUFENLARGE_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
-                                    uint64_t * remote_gpids)
-{
-    int mpi_errno = MPI_SUCCESS, count = 0;
-    const char *name = remote_upids;
-    uint32_t *numbers = MPL_calloc(size, sizeof(*numbers), MPL_MEM_ADDRESS);
-    MPIR_FUNC_ENTER;
-
-    MPIR_ERR_CHKANDJUMP(!numbers, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_main_vci());
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    for (int i = 0; i < size; i++) {
-        mpi_errno = number_of_name(name, remote_upid_size[i], &numbers[i]);
-        MPIR_ERR_CHECK(mpi_errno);
-        if (MPIDI_BUFENLARGE_find_gpid(numbers[i], &remote_gpids[i]))
-            numbers[i] = HAS_PLACE;
-        else
-            count++;
-        name += remote_upid_size[i];
-    }
-    mpi_errno = make_table(numbers, size, count, remote_gpids);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    MPL_free(numbers);
-    MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -120,8 +64,10 @@ int MPIDI_BUFENLARGE_upids_to_gpids(int size, int *remote_upid_size, char *remot
  * timeout of 0 seconds is none. */
 static int wait_a_round(const MPL_time_t * begin, int timeout, bool * late_p)
 {
+    MPIDI_BUFENLARGE_CONNECT_BREAK();
     int mpi_errno = MPID_Progress_test(NULL);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIDI_BUFENLARGE_CONNECT_RESUME();
     *late_p = timeout > 0 && MPIDI_BUFENLARGE_seconds_since(begin) >= timeout;
     return mpi_errno;
 }
@@ -133,26 +79,34 @@ static int port_error(void)
     return mpi_errno;
 }
 
-static MPIDI_BUFENLARGE_peer_t *peer_of_gpid(uint64_t gpid)
+static MPIDI_BUFENLARGE_peer_t *peer_at(MPIDI_BUFENLARGE_place_t place)
 {
-    const int avtid = MPIDIU_GPID_GET_AVTID(gpid), lpid = MPIDIU_GPID_GET_LPID(gpid);
-    return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(), *number_at(avtid, lpid));
+    return MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_main_vci(),
+                                     MPIDI_BUFENLARGE_av_of_place(place)->netmod.bufenlarge.number);
+}
+
+static bool take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, int size)
+{
+    MPIDI_BUFENLARGE_CONNECT_ENTER();
+    const bool found = MPIDI_BUFENLARGE_spawn_take(key, buf, (size_t) size);
+    MPIDI_BUFENLARGE_CONNECT_EXIT();
+    return found;
 }
 
 /* Returns when the library has taken the message. A process that cannot be reached is, to a process that connects, a
  * port that does not exist. */
-int MPIDI_BUFENLARGE_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
+int MPIDI_BUFENLARGE_dynamic_send(MPIDI_BUFENLARGE_place_t remote, int tag, const void *buf, int size,
                                   int timeout)
 {
     MPL_time_t begin;
     bool late = false;
     MPL_wtime(&begin);
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    MPIDI_BUFENLARGE_peer_t *peer = peer_of_gpid(remote_gpid);
+    MPIDI_BUFENLARGE_CONNECT_ENTER();
+    MPIDI_BUFENLARGE_peer_t *peer = peer_at(remote);
     const bool sent = peer
         && MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_SPAWN, (uint32_t) tag, buf, (size_t) size);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPIDI_BUFENLARGE_CONNECT_EXIT();
     while (sent && peer->backlog && !peer->lost_text && !late) {
         int mpi_errno = wait_a_round(&begin, timeout, &late);
         if (mpi_errno != MPI_SUCCESS && !peer->lost_text)
@@ -163,15 +117,41 @@ int MPIDI_BUFENLARGE_dynamic_send(uint64_t remote_gpid, int tag, const void *buf
 
 int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
+    const MPIDI_BUFENLARGE_spawn_key_t key = MPIDI_BUFENLARGE_spawn_key(tag);
     MPL_time_t begin;
     bool late = false;
     MPL_wtime(&begin);
 
-    while (!MPIDI_BUFENLARGE_spawn_take(tag, buf, (size_t) size)) {
+    while (!take(&key, buf, size)) {
         if (late)
             return port_error();
         int mpi_errno = wait_a_round(&begin, timeout, &late);
         if (mpi_errno != MPI_SUCCESS)
+            return mpi_errno;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Exchanges a message with the other leader; that of 0 bytes is none. Called since MPICH 5.0 only. */
+int MPIDI_BUFENLARGE_dynamic_sendrecv(MPIDI_BUFENLARGE_place_t remote, MPIR_Comm * peer_comm, int tag,
+                                      const void *send_buf, int send_size, void *recv_buf, int recv_size, int timeout)
+{
+    MPIDI_BUFENLARGE_peer_t *peer = peer_at(remote);
+    MPL_time_t begin;
+    bool late = false;
+    MPL_wtime(&begin);
+
+    if (peer == NULL || (send_size > 0 && !MPIDI_BUFENLARGE_leaders_send(peer, (uint32_t) peer_comm->context_id, tag,
+                                                                         send_buf, (size_t) send_size)))
+        return port_error();
+    const MPIDI_BUFENLARGE_spawn_key_t key = {.kind = MPIDI_BUFENLARGE_KIND_LEADERS,.tag = tag,.peer = peer->number,
+        .context_id = (uint32_t) peer_comm->recvcontext_id
+    };
+    while (peer->backlog || (recv_size > 0 && !MPIDI_BUFENLARGE_spawn_take(&key, recv_buf, (size_t) recv_size))) {
+        if (peer->lost_text || late)
+            return peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : port_error();
+        int mpi_errno = wait_a_round(&begin, timeout, &late);
+        if (mpi_errno != MPI_SUCCESS && !peer->lost_text)
             return mpi_errno;
     }
     return MPI_SUCCESS;

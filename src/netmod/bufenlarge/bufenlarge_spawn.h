@@ -5,8 +5,15 @@
 
 #include "bufenlarge_impl.h"
 
+/* bufenlarge_places.c: whether an address table of MPICH's has the process */
+bool MPIDI_BUFENLARGE_has_place(uint32_t number);
+
+/* bufenlarge_spawn.c */
+int MPIDI_BUFENLARGE_number_of_name(const char *name, int bytes, uint32_t * number_p);
+int MPIDI_BUFENLARGE_dynamic_sendrecv(MPIDI_BUFENLARGE_place_t remote, MPIR_Comm * peer_comm, int tag,
+                                      const void *send_buf, int send_size, void *recv_buf, int recv_size, int timeout);
+
 /* bufenlarge_forget.c */
-bool MPIDI_BUFENLARGE_find_gpid(uint32_t number, uint64_t * gpid);
 void MPIDI_BUFENLARGE_forget_note(uint32_t number);
 void MPIDI_BUFENLARGE_forget_lost(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
 void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci);
@@ -14,9 +21,27 @@ void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci);
 /* bufenlarge_peer.c */
 void MPIDI_BUFENLARGE_peer_forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number);
 
-/* bufenlarge_spawn_queue.c */
-void MPIDI_BUFENLARGE_spawn_arrived(int tag, const void *data, size_t bytes);
-bool MPIDI_BUFENLARGE_spawn_take(int tag, void *buf, size_t bytes);
+/* bufenlarge_spawn_queue.c: messages that have come and that no call has asked for, with the first VCI's lock. What is
+ * of a certain process and communicator (KIND_LEADERS) is asked for by these, too. */
+typedef struct {
+    uint32_t kind;
+    int tag;
+    uint32_t peer;
+    uint32_t context_id;
+} MPIDI_BUFENLARGE_spawn_key_t;
+
+MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_spawn_key_t MPIDI_BUFENLARGE_spawn_key(int tag)
+{
+    return (MPIDI_BUFENLARGE_spawn_key_t) {.kind = MPIDI_BUFENLARGE_KIND_SPAWN,.tag = tag};
+}
+
+void MPIDI_BUFENLARGE_spawn_arrived(const MPIDI_BUFENLARGE_spawn_key_t * key, const void *data, size_t bytes);
+bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes);
 void MPIDI_BUFENLARGE_spawn_finalize(void);
+
+/* bufenlarge_spawn_queue.c: the data of KIND_LEADERS begins with the context at the receiver. */
+bool MPIDI_BUFENLARGE_leaders_send(MPIDI_BUFENLARGE_peer_t * peer, uint32_t context_id, int tag, const void *data,
+                                   size_t bytes);
+const char *MPIDI_BUFENLARGE_leaders_arrived(uint32_t peer, int tag, const void *data, size_t bytes);
 
 #endif /* BUFENLARGE_SPAWN_H_INCLUDED */

@@ -6,7 +6,7 @@
 
 typedef struct arrived {
     struct arrived *next, *prev;
-    int tag;
+    MPIDI_BUFENLARGE_spawn_key_t key;
     size_t bytes;
     char data[];
 } arrived_t;
@@ -16,12 +16,12 @@ static arrived_t *arrived_list;
 
 /* Keeps a copy of the message. Without memory for it the message is lost, and the call that asks for it ends when its
  * time is over. */
-void MPIDI_BUFENLARGE_spawn_arrived(int tag, const void *data, size_t bytes)
+void MPIDI_BUFENLARGE_spawn_arrived(const MPIDI_BUFENLARGE_spawn_key_t * key, const void *data, size_t bytes)
 {
     arrived_t *arrived = MPL_malloc(sizeof(*arrived) + bytes, MPL_MEM_BUFFER);
     if (arrived == NULL)
         return;
-    arrived->tag = tag;
+    arrived->key = *key;
     arrived->bytes = bytes;
     if (bytes > 0)
         memcpy(arrived->data, data, bytes);
@@ -40,18 +40,48 @@ void MPIDI_BUFENLARGE_spawn_finalize(void)
         discard(arrived_list);
 }
 
-/* Takes the oldest message with this tag out of the list. Returns false when there is none. */
-bool MPIDI_BUFENLARGE_spawn_take(int tag, void *buf, size_t bytes)
+static bool is_equal(const MPIDI_BUFENLARGE_spawn_key_t * a, const MPIDI_BUFENLARGE_spawn_key_t * b)
+{
+    return a->kind == b->kind && a->tag == b->tag && a->peer == b->peer && a->context_id == b->context_id;
+}
+
+/* Takes the oldest message with this key out of the list. Returns false when there is none. */
+bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes)
 {
     arrived_t *arrived;
-    bool found = false;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    DL_SEARCH_SCALAR(arrived_list, arrived, tag, tag);
-    if (arrived) {
-        memcpy(buf, arrived->data, MPL_MIN(bytes, arrived->bytes));
-        discard(arrived);
-        found = true;
+    DL_FOREACH(arrived_list, arrived) {
+        if (is_equal(&arrived->key, key)) {
+            memcpy(buf, arrived->data, MPL_MIN(bytes, arrived->bytes));
+            discard(arrived);
+            return true;
+        }
     }
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    return found;
+    return false;
+}
+
+/* -- the leaders of two groups -- */
+
+bool MPIDI_BUFENLARGE_leaders_send(MPIDI_BUFENLARGE_peer_t * peer, uint32_t context_id, int tag, const void *data,
+                                   size_t bytes)
+{
+    char *message = MPL_malloc(sizeof(context_id) + bytes, MPL_MEM_BUFFER);
+    if (message == NULL)
+        return false;
+    memcpy(message, &context_id, sizeof(context_id));
+    memcpy(message + sizeof(context_id), data, bytes);
+    const bool sent = MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_LEADERS, (uint32_t) tag, message,
+                                                    sizeof(context_id) + bytes);
+    MPL_free(message);
+    return sent;
+}
+
+/* Returns what is wrong with the message, NULL when nothing is. */
+const char *MPIDI_BUFENLARGE_leaders_arrived(uint32_t peer, int tag, const void *data, size_t bytes)
+{
+    MPIDI_BUFENLARGE_spawn_key_t key = {.kind = MPIDI_BUFENLARGE_KIND_LEADERS,.tag = tag,.peer = peer };
+    if (bytes < sizeof(key.context_id))
+        return MPIDI_BUFENLARGE_CONTRADICTION;
+    memcpy(&key.context_id, data, sizeof(key.context_id));
+    MPIDI_BUFENLARGE_spawn_arrived(&key, (const char *) data + sizeof(key.context_id), bytes - sizeof(key.context_id));
+    return NULL;
 }

@@ -183,8 +183,8 @@ int MPID_Comm_revoke(MPIR_Comm * comm, int is_remote)
 {
     if (!MPIDI_BUFENLARGE_global.has_world)
         return not_here();
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
     MPIDI_BUFENLARGE_revoke(comm);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
     return MPI_SUCCESS;
 }

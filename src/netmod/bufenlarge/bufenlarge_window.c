@@ -36,19 +36,19 @@ static void window_destroy(window_t * window)
 static void register_part(MPIR_Win * win, part_t * own)
 {
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
     if (bufenlarge_context_register_window(vci->context, win->base, (size_t) own->bytes, &own->memory)
         != BUFENLARGE_OK)
         memset(&own->memory, 0, sizeof(own->memory));
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
 }
 
 static void deregister_part(MPIR_Win * win, const part_t * own)
 {
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci->number).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
     bufenlarge_context_deregister_window(vci->context, own->memory.source);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci->number).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
 }
 
 /* Collective. A process that cannot register its part lets the others know; they reach it with small operations and
@@ -69,7 +69,7 @@ int MPIDI_BUFENLARGE_window_create(MPIR_Win * win)
         register_part(win, own);
     MPIDI_BUFENLARGE_WINDOW(win) = window;
     mpi_errno = MPIR_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, window->parts, sizeof(part_t),
-                               MPI_BYTE, win->comm_ptr, MPIDI_BUFENLARGE_NO_ERROR);
+                               MPIDI_BUFENLARGE_BYTE, win->comm_ptr, MPIDI_BUFENLARGE_NO_ERROR);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -30,6 +30,7 @@ typedef enum {
     MPIDI_BUFENLARGE_KIND_EAGER_LIMIT = 9,      /* whether its receiver may be sent eager data */
     MPIDI_BUFENLARGE_KIND_REVOKE = 10,  /* a communicator was revoked */
     MPIDI_BUFENLARGE_KIND_CONSENSUS = 11,       /* which members of a communicator have failed */
+    MPIDI_BUFENLARGE_KIND_LEADERS = 12, /* between the leaders of two groups that make an intercommunicator */
     MPIDI_BUFENLARGE_KIND_COUNT
 } MPIDI_BUFENLARGE_kind_t;
 
@@ -38,8 +39,9 @@ typedef struct {
     uint8_t kind;
     uint8_t handler_id;
     uint16_t am_hdr_bytes;
-    uint32_t detail;            /* KIND_RENDEZVOUS: the source handle; KIND_SPAWN: the tag; KIND_DISCONNECT: 0 for
-                                 * a request, 1 for a reply; KIND_EAGER_LIMIT: 1 for no, 0 for yes;
+    uint32_t detail;            /* KIND_RENDEZVOUS: the source handle; KIND_SPAWN, KIND_LEADERS: the tag;
+                                 * KIND_DISCONNECT: 0 for a request, 1 for a reply;
+                                 * KIND_EAGER_LIMIT: 1 for no, 0 for yes;
                                  * KIND_REVOKE, KIND_CONSENSUS: the communicator's context at the receiver;
                                  * else 0 */
     uint64_t data_bytes;        /* KIND_RENDEZVOUS: size of the source, which does not follow */
@@ -50,7 +52,7 @@ typedef struct {
  * (docs/decisions/0009-queue-sizes.md). It is as long as MPIDI_BUFENLARGE_wire_t, with `kind` at the same place. */
 typedef struct {
     uint8_t kind;               /* MPIDI_BUFENLARGE_KIND_EAGER */
-    uint8_t error_bits;         /* a value of MPIR_Errflag_t */
+    uint8_t error_bits;         /* MPI_SUCCESS, MPI_ERR_OTHER or MPIX_ERR_PROC_FAILED */
     uint16_t context_id;
     uint32_t data_bytes;
     int32_t src_rank;
