@@ -292,7 +292,7 @@ END
 netmod_cases() {
     local knob
     growth_cases
-    one_vci_cases
+    own_vcis_cases
     while IFS= read -r knob; do
         # A name without what separates names.
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"

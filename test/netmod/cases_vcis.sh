@@ -21,9 +21,16 @@ vcis_cases() {
     echo "vcis/unequal|unequal|2|demo|default CH4_NUM_VCIS 2 3 MPIR_CVAR_CH4_NUM_VCIS=2/has MPIR_CVAR_CH4_NUM_VCIS=3|20"
 }
 
-# The same where there is one VCI.
-one_vci_cases() {
-    echo "vcis/more-than-one|vcis_refused|2|demo|4 is 4; this MPICH was configured for at most 1|60"
+# Where MPICH has its own default: one VCI up to 4.0, since 4.1 as many as the user asks for, 64 at most.
+own_vcis_cases() {
+    case $("$prefix/bin/mpichversion" | sed -n 's/^MPICH Version:[[:space:]]*//p') in
+        4.0*) echo "vcis/more-than-one|vcis_refused|2|demo|4 is 4; this MPICH was configured for at most 1|60" ;;
+        *)
+            echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
+            echo "vcis/more-than-there-are|vcis_refused|2|demo|65 is 65; this MPICH was configured for at most 64|60"
+            for setting in vcis-default vcis-shm; do program_case threads "$setting" 4; done
+            ;;
+    esac
 }
 
 # The communicators of its four threads are on four VCIs, each with channels of its own.

@@ -154,6 +154,8 @@ static void repair(MPI_Comm comm)
         MPI_Comm_set_errhandler(shrunk, MPI_ERRORS_RETURN);
         step("use what is left");
         whole = is_whole(shrunk);
+        if (!whole)
+            MPIX_Comm_revoke(shrunk);   /* a member whose partners have not failed may still wait for one */
         whole = MPIX_Comm_agree(shrunk, &whole) == MPI_SUCCESS && whole;
         comm = shrunk;
     }
