@@ -53,7 +53,7 @@ mpich_key() {
     library=$(pkg-config --modversion libfabric 2>/dev/null) || library=none
     {
         cat "$top/mpich-patches/$mpich_version/"*.patch
-        "$top/tools/mpich-build" --print-flags
+        "$top/tools/mpich-build" --quick --print-flags
         printf '%s\n' "$library" "$(compiler_version)" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}"
     } | digest_of_text
 }
@@ -183,7 +183,7 @@ build_mpich() {
     rm -f "$dir/install/.key"
     build_plain
     step "$logs/mpich.log" 7200 "library and MPICH: make mpich" \
-        make -C "$cache/plain" "-j$jobs" mpich "MPICH_WORK=$dir"
+        make -C "$cache/plain" "-j$jobs" mpich "MPICH_WORK=$dir" MPICH_PARTS=--quick
     printf '%s\n' "$key" >"$dir/install/.key"
 }
 
@@ -196,6 +196,7 @@ build_mpich_vcis() {
     [ "$(cat "$dir/install-vcis/.key" 2>/dev/null)" != "$key" ] || return 0
     step "$logs/mpich-vcis.log" 7200 "MPICH with several VCIs" \
         "$top/tools/mpich-build" --tree "$dir/tree" --build "$dir/build-vcis" --prefix "$dir/install-vcis" \
-        --library "$dir/install" --flags "--enable-thread-cs=per-vci --with-ch4-max-vcis=4" --logs "$dir/logs-vcis"
+        --library "$dir/install" --quick --flags "--enable-thread-cs=per-vci --with-ch4-max-vcis=4" \
+        --logs "$dir/logs-vcis"
     printf '%s\n' "$key" >"$dir/install-vcis/.key"
 }
