@@ -23,8 +23,8 @@ static bool find_place(uint32_t number, int *table_p, int *index_p)
     return false;
 }
 
-/* Whether an address table has the process. One of another job has a place up to 4.3 while a communicator of MPICH's has
- * the process, since 5.0 for good. */
+/* Whether an address table has the process. One of another job has a place up to 4.3 while a communicator of MPICH's
+ * has the process, since 5.0 for good. */
 bool MPIDI_BUFENLARGE_has_place(uint32_t number)
 {
     int table, index;
