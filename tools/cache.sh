@@ -161,6 +161,7 @@ test_packages=(catch2 python3)
 page_packages=(mandoc)
 report_packages=(python3 chromium)
 cut_packages=(nftables iproute2)
+slurm_packages=(slurmctld slurmd slurm-client munge)
 fuzz_packages=(clang)
 mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 
