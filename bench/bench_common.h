@@ -31,6 +31,13 @@ static inline double bench_now(void)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
+/* For qsort() of doubles. */
+static inline int bench_ascending(const void *a, const void *b)
+{
+    const double x = *(const double *) a, y = *(const double *) b;
+    return (x > y) - (x < y);
+}
+
 static inline void bench_add_size(bench_sizes_t * sizes, long bytes)
 {
     if (bytes < 1 || bytes > BENCH_SIZE_LIMIT || sizes->count == BENCH_SIZES_MAX) {

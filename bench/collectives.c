@@ -98,12 +98,6 @@ static double batch(const job_t * job, operation_fn operation, size_t size, long
     return slowest;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
 static void measure(const job_t * job, const char *name, operation_fn check, operation_fn operation, size_t size,
                     double budget)
 {
@@ -118,7 +112,7 @@ static void measure(const job_t * job, const char *name, operation_fn check, ope
     count = count < 4 ? 4 : count;
     for (int i = 0; i < BATCHES; i++)
         batches[i] = batch(job, operation, size, count) / (double) count * 1e6;
-    qsort(batches, BATCHES, sizeof(*batches), by_value);
+    qsort(batches, BATCHES, sizeof(*batches), bench_ascending);
     if (job->rank != 0)
         return;
     snprintf(lowest, sizeof(lowest), "%s_lowest", name);

@@ -101,16 +101,10 @@ static double round_trips(size_t bytes, long count)
     return bench_now() - begin;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
 /* The median, in microseconds, of half round trips. */
 static double median_half(double *seconds, int count)
 {
-    qsort(seconds, (size_t) count, sizeof(*seconds), by_value);
+    qsort(seconds, (size_t) count, sizeof(*seconds), bench_ascending);
     return seconds[count / 2] / 2 * 1e6;
 }
 

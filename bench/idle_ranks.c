@@ -37,12 +37,6 @@ static double talk(long count)
     return bench_now() - begin;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
 static void measure(double budget)
 {
     double batches[BATCHES];
@@ -56,7 +50,7 @@ static void measure(double budget)
         MPI_Recv(&count, 1, MPI_LONG, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 0; i < BATCHES; i++)
         batches[i] = talk(count) / (double) count / 2 * 1e6;
-    qsort(batches, BATCHES, sizeof(*batches), by_value);
+    qsort(batches, BATCHES, sizeof(*batches), bench_ascending);
     bench_verify(in, BYTES, "8 bytes");
     if (rank == 0) {
         bench_print("idle_latency", (size_t) ranks, batches[BATCHES / 2], "us");
