@@ -21,6 +21,30 @@ void MPIDI_BUFENLARGE_forget_note(uint32_t number)
     numbers_end = MPL_MAX(numbers_end, number + 1);
 }
 
+/* Finds the place of a process of another job in MPICH's address tables. */
+bool MPIDI_BUFENLARGE_find_place(uint32_t number, int *table_p, int *index_p)
+{
+    for (int i = 1; i < MPIDI_BUFENLARGE_table_count(); i++) {
+        const MPIDI_av_table_t *table = MPIDI_BUFENLARGE_table(i);
+        for (int index = 0; table && index < table->size; index++) {
+            if (table->table[index].netmod.bufenlarge.number == number) {
+                *table_p = i;
+                *index_p = index;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether an address table has the process. One of another job has a place up to 4.3 while a communicator of MPICH's
+ * has the process, since 5.0 for good. */
+static bool has_place(uint32_t number)
+{
+    int table, index;
+    return !MPIDI_BUFENLARGE_is_other_job(number) || MPIDI_BUFENLARGE_find_place(number, &table, &index);
+}
+
 /* Nothing of the netmod refers to the peer. */
 static bool is_free(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
 {
@@ -34,7 +58,7 @@ static bool is_free(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_p
 static void forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
 {
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
-    if ((peer && !is_free(vci, peer)) || MPIDI_BUFENLARGE_has_place(number)
+    if ((peer && !is_free(vci, peer)) || has_place(number)
         || !bufenlarge_context_forget_peer(vci->context, number))
         return;
     if (peer)

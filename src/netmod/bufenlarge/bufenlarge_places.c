@@ -8,29 +8,6 @@
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_spawn.h"
 
-static bool find_place(uint32_t number, int *table_p, int *index_p)
-{
-    for (int i = 1; i < MPIDI_BUFENLARGE_table_count(); i++) {
-        const MPIDI_av_table_t *table = MPIDI_BUFENLARGE_table(i);
-        for (int index = 0; table && index < table->size; index++) {
-            if (table->table[index].netmod.bufenlarge.number == number) {
-                *table_p = i;
-                *index_p = index;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Whether an address table has the process. One of another job has a place up to 4.3 while a communicator of MPICH's
- * has the process, since 5.0 for good. */
-bool MPIDI_BUFENLARGE_has_place(uint32_t number)
-{
-    int table, index;
-    return !MPIDI_BUFENLARGE_is_other_job(number) || find_place(number, &table, &index);
-}
-
 #if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
 
 int MPIDI_BUFENLARGE_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
@@ -57,7 +34,7 @@ int MPIDI_BUFENLARGE_comm_set_vcis(MPIR_Comm * comm, int num_implicit, int num_r
 static bool find_gpid(uint32_t number, uint64_t * gpid)
 {
     int table = 0, index = (int) number;
-    if (MPIDI_BUFENLARGE_is_other_job(number) && !find_place(number, &table, &index))
+    if (MPIDI_BUFENLARGE_is_other_job(number) && !MPIDI_BUFENLARGE_find_place(number, &table, &index))
         return false;
     *gpid = MPIDIU_GPID_CREATE(table, index);
     return true;

@@ -5,15 +5,13 @@
 
 #include "bufenlarge_impl.h"
 
-/* bufenlarge_places.c: whether an address table of MPICH's has the process */
-bool MPIDI_BUFENLARGE_has_place(uint32_t number);
-
 /* bufenlarge_spawn.c */
 int MPIDI_BUFENLARGE_number_of_name(const char *name, int bytes, uint32_t * number_p);
 int MPIDI_BUFENLARGE_dynamic_sendrecv(MPIDI_BUFENLARGE_place_t remote, MPIR_Comm * peer_comm, int tag,
                                       const void *send_buf, int send_size, void *recv_buf, int recv_size, int timeout);
 
 /* bufenlarge_forget.c */
+bool MPIDI_BUFENLARGE_find_place(uint32_t number, int *table_p, int *index_p);
 void MPIDI_BUFENLARGE_forget_note(uint32_t number);
 void MPIDI_BUFENLARGE_forget_lost(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
 void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci);
