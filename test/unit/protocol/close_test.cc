@@ -244,6 +244,37 @@ TEST_CASE("messages that nobody asked for break the protocol", "[close]") {
   CHECK(answered.state() == State::kOpen);
 }
 
+struct Changes : StateLog {
+  void state_changed(const char* machine, const char* from, const char* to, const char*) override {
+    all.push_back(std::string(machine) + ": " + from + " to " + to);
+  }
+  std::vector<std::string> all;
+};
+
+TEST_CASE("the log is told every change of state, a new connection's too", "[close][log]") {
+  Changes changes;
+  Close close(kYields);
+  close.set_log(&changes);
+  REQUIRE(close.ask() == 1);
+  close.requested(kEnd);
+  REQUIRE(take(close, message(CloseStep::kAgree)));
+  CHECK(next(close, true) == Action::kEnd);
+  close.restart();
+  close.restart();  // changes nothing
+  CHECK(changes.all == std::vector<std::string>{"close: Open to Asked", "close: Asked to Agreed",
+                                                "close: Agreed to Ended", "close: Ended to Open"});
+}
+
+TEST_CASE("a request that has no answer yet is forgotten with its connection", "[close]") {
+  Close close(kYields);
+  REQUIRE(take(close, message(CloseStep::kRequest)));
+  REQUIRE(close.pending());
+  close.restart();
+  CHECK_FALSE(close.pending());
+  CHECK(close.may_ask());
+  CHECK(next(close, true) == Action::kNone);
+}
+
 TEST_CASE("a new connection counts from the beginning", "[close]") {
   for (const State state : kStates) {
     Close close = reach(state);
