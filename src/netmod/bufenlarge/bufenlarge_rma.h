@@ -60,11 +60,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_##NAME(BUFFER origin_addr,            
     int mpi_errno = MPI_SUCCESS;                                                                   \
     MPIR_FUNC_ENTER;                                                                               \
     MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);                                                    \
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                             \
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                      \
     const bool begun =                                                                             \
         MPIDI_BUFENLARGE_##NAME(origin_addr, origin_count, origin_datatype, target_rank,           \
                                 target_disp, target_count, target_datatype, win, NULL);            \
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                              \
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                       \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
             MPIDI_BUFENLARGE_##NAME##_by_am(origin_addr, origin_count, origin_datatype,            \
@@ -89,11 +89,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_r##NAME(BUFFER origin_addr,           
     int mpi_errno = MPI_SUCCESS;                                                                   \
     MPIR_FUNC_ENTER;                                                                               \
     MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);                                                    \
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                             \
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                      \
     const bool begun =                                                                             \
         MPIDI_BUFENLARGE_##NAME(origin_addr, origin_count, origin_datatype, target_rank,           \
                                 target_disp, target_count, target_datatype, win, request);         \
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                              \
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));                       \
     if (unlikely(!begun))                                                                          \
         mpi_errno =                                                                                \
             MPIDI_BUFENLARGE_r##NAME##_by_am(origin_addr, origin_count, origin_datatype,           \
