@@ -6,6 +6,7 @@
  * before and is not in it. With -DCOPIED it measures libraries that cannot share a table.
  */
 #include <bufenlarge.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static bufenlarge_context_t *open_context(const bufenlarge_options_t * options, 
 #ifdef COPIED
     status = bufenlarge_context_set_addresses(context, table, count);
 #else
-    status = bufenlarge_context_share_addresses(context, table, BUFENLARGE_ADDRESS_BYTES, count);
+    status = bufenlarge_context_share_addresses(context, table, sizeof(struct sockaddr_in), count);
 #endif
     if (status != BUFENLARGE_OK || bufenlarge_context_channel(context, count - 1) == NULL)
         die("addresses", bufenlarge_status_name(status));
@@ -67,7 +68,7 @@ static bufenlarge_context_t *open_context(const bufenlarge_options_t * options, 
 int main(int argc, char **argv)
 {
     const uint32_t count = argc == 2 ? (uint32_t) strtoul(argv[1], NULL, 10) : 0;
-    unsigned char *table = malloc((size_t) count * BUFENLARGE_ADDRESS_BYTES);
+    unsigned char *table = malloc((size_t) count * sizeof(struct sockaddr_in));
     bufenlarge_options_t *options = bufenlarge_options_create();
     bufenlarge_context_t *contexts[CONTEXTS];
     char message[BUFENLARGE_MESSAGE_BYTES];
@@ -79,7 +80,7 @@ int main(int argc, char **argv)
     }
     if (table == NULL || options == NULL)
         die("start", "no memory");
-    memset(table, 0x7f, (size_t) count * BUFENLARGE_ADDRESS_BYTES);
+    memset(table, 0x7f, (size_t) count * sizeof(struct sockaddr_in));
     if (bufenlarge_options_set(options, "INTERFACE", getenv("MPIR_CVAR_BUFENLARGE_INTERFACE"), message,
                                sizeof(message)) != BUFENLARGE_OK)
         die("options", message);

@@ -13,6 +13,7 @@
  */
 #include "many_contexts.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
     count = peers + 1;
     here = peers < HERE_MAX ? peers : HERE_MAX;
     raise_descriptors();
-    addresses = mmap(NULL, (size_t) count * BUFENLARGE_ADDRESS_BYTES, PROT_READ | PROT_WRITE,
+    addresses = mmap(NULL, (size_t) count * sizeof(struct sockaddr_in), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (addresses == MAP_FAILED)
         die("mmap", "no memory");

@@ -4,6 +4,7 @@
 #include "many_contexts.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -47,7 +48,7 @@ static void failed(void *user, uint32_t peer, bufenlarge_status_t status, const 
 
 unsigned char *new_addresses(void)
 {
-    unsigned char *addresses = calloc(count, BUFENLARGE_ADDRESS_BYTES);
+    unsigned char *addresses = calloc(count, sizeof(struct sockaddr_in));
     if (addresses == NULL)
         die("start", "no memory");
     return addresses;
@@ -81,7 +82,7 @@ void open_contexts(unsigned first, unsigned end, const knob_t * knobs, unsigned 
         };
         if (bufenlarge_context_open(&config, &contexts[rank], message, sizeof(message)) != 0)
             die("open", message);
-        bufenlarge_context_address(contexts[rank], addresses + rank * BUFENLARGE_ADDRESS_BYTES);
+        bufenlarge_context_address(contexts[rank], addresses + rank * sizeof(struct sockaddr_in));
     }
     bufenlarge_options_destroy(options);
 }

@@ -3,6 +3,7 @@
 #include "storm.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,9 +44,9 @@ static void be_called(int from, int to)
     unsigned char *addresses = new_addresses();
     struct pollfd end = {.fd = from,.events = POLLIN };
     open_contexts(0, 1, storm_knobs("off"), addresses);
-    if (write(to, addresses, BUFENLARGE_ADDRESS_BYTES) != BUFENLARGE_ADDRESS_BYTES)
+    if (write(to, addresses, sizeof(struct sockaddr_in)) != (ssize_t) sizeof(struct sockaddr_in))
         die("pipe", "cannot write");
-    read_all(from, addresses, (size_t) count * BUFENLARGE_ADDRESS_BYTES);
+    read_all(from, addresses, (size_t) count * sizeof(struct sockaddr_in));
     set_addresses(0, 1, addresses);
     leave_descriptors(20);
     for (unsigned told = 0; poll(&end, 1, 0) == 0; told = delivered) {
@@ -72,10 +73,10 @@ void few(unsigned calling)
     }
     close(there[0]), close(back[1]);
     unsigned char *addresses = new_addresses();
-    read_all(back[0], addresses, BUFENLARGE_ADDRESS_BYTES);
+    read_all(back[0], addresses, sizeof(struct sockaddr_in));
     open_contexts(1, count, storm_knobs("off"), addresses);
     set_addresses(1, count, addresses);
-    if (write(there[1], addresses, (size_t) count * BUFENLARGE_ADDRESS_BYTES) < 0)
+    if (write(there[1], addresses, (size_t) count * sizeof(struct sockaddr_in)) < 0)
         die("pipe", "cannot write");
     struct pollfd said = {.fd = back[0],.events = POLLIN };
     const double begin = now_us(CLOCK_MONOTONIC);

@@ -42,13 +42,13 @@ extern "C" {
 #endif
 
 /* Version of the wire protocol (docs/wire-protocol.md). A process refuses peers of another version. */
-#define BUFENLARGE_WIRE_VERSION 11
+#define BUFENLARGE_WIRE_VERSION 12
 
-/* Bytes of an endpoint address. All addresses have this size, so that an array can hold them. */
-#define BUFENLARGE_ADDRESS_BYTES 16
+/* The most bytes of an endpoint address: bufenlarge_context_address_bytes() says how many it has. */
+#define BUFENLARGE_ADDRESS_BYTES_MAX 28
 
 /* Bytes of a process name (bufenlarge_context_name). */
-#define BUFENLARGE_NAME_BYTES 32
+#define BUFENLARGE_NAME_BYTES 48
 
 /* The largest number of phases a channel can have. */
 #define BUFENLARGE_PHASES_MAX 8
@@ -177,11 +177,12 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_context_open(
  * lost: ask bufenlarge_context_idle() first. NULL is allowed. */
 BUFENLARGE_API void bufenlarge_context_close(bufenlarge_context_t *context);
 
-/* Writes the context's own endpoint address, BUFENLARGE_ADDRESS_BYTES long. */
+/* The context's own endpoint address, and how many bytes it has, as all of the job have: 16 for IPv4, 28 for IPv6. */
+BUFENLARGE_API size_t bufenlarge_context_address_bytes(const bufenlarge_context_t *context);
 BUFENLARGE_API void bufenlarge_context_address(const bufenlarge_context_t *context, void *address);
 
 /* Writes what has to be equal in all processes of a job before they may connect: wire version, libfabric's
- * provider and protocol, PHASES and SLOTS, an item a line. Equal items make equal texts. A buffer of
+ * provider and protocol, IPv4 or IPv6, PHASES and SLOTS, an item a line. Equal items make equal texts. A buffer of
  * BUFENLARGE_MESSAGE_BYTES holds it. */
 BUFENLARGE_API void bufenlarge_context_agreement(const bufenlarge_context_t *context, char *text,
                                                  size_t text_bytes);

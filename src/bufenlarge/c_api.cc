@@ -19,7 +19,7 @@ using bufenlarge::Status;
 
 static_assert(BUFENLARGE_WIRE_VERSION == bufenlarge::kWireVersion);
 static_assert(BUFENLARGE_PHASES_MAX == bufenlarge::kPhasesMax);
-static_assert(BUFENLARGE_ADDRESS_BYTES == sizeof(sockaddr_in));
+static_assert(BUFENLARGE_ADDRESS_BYTES_MAX == bufenlarge::SocketAddress::kBytesMax);
 static_assert(BUFENLARGE_FIRST == bufenlarge::kMarkFirst && BUFENLARGE_LAST == bufenlarge::kMarkLast);
 
 using bufenlarge::channel_of;
@@ -73,14 +73,15 @@ void write_done_up(void* user, std::uint32_t peer, void* cookie, Status status) 
 
 // What check_hello() compares, and what has to be equal before a Hello can be sent.
 std::string agreement_text(const bufenlarge::PhaseTable& phases, const std::string& provider,
-                           const std::string& protocol) {
+                           const std::string& protocol, bool ipv6) {
   std::string slot_bytes, slots;
   for (std::uint8_t phase = 0; phase < phases.count; ++phase) {
     slot_bytes += (phase == 0 ? "" : ",") + std::to_string(phases.at(phase).slot_bytes);
     slots += (phase == 0 ? "" : ",") + std::to_string(phases.at(phase).slots);
   }
   return "wire version " + std::to_string(bufenlarge::kWireVersion) + "\nprovider " + provider + "\nprotocol " +
-         protocol + "\nMPIR_CVAR_BUFENLARGE_PHASES=" + slot_bytes + "\nMPIR_CVAR_BUFENLARGE_SLOTS=" + slots;
+         protocol + "\naddresses " + (ipv6 ? "IPv6" : "IPv4") + "\nMPIR_CVAR_BUFENLARGE_PHASES=" + slot_bytes +
+         "\nMPIR_CVAR_BUFENLARGE_SLOTS=" + slots;
 }
 
 }  // namespace
@@ -99,8 +100,8 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),
-      address(bufenlarge::address_text(port.address())),
-      agreement(agreement_text(knobs.settings().phases, provider, protocol)) {
+      address(port.address().text()),
+      agreement(agreement_text(knobs.settings().phases, provider, protocol, port.address().ipv6())) {
   if (knobs.values().log != bufenlarge::LogLevel::kOff) context.set_log(knobs.values().log, log);
   if (upper.warn == nullptr) return;
   const auto refused = [this](const std::string& why) {

@@ -10,13 +10,11 @@
 namespace {
 
 // How many of the addresses are of processes on this machine, the own one too: those with the own address.
-std::uint32_t count_local(const sockaddr_in& own, const std::byte* first, std::size_t stride, std::size_t count) {
+std::uint32_t count_local(const bufenlarge::SocketAddress& own, const std::byte* first, std::size_t stride,
+                          std::size_t count) {
   std::uint32_t local = 0;
-  for (std::size_t rank = 0; rank < count; ++rank) {
-    sockaddr_in other;
-    std::memcpy(&other, first + rank * stride, sizeof other);
-    if (other.sin_addr.s_addr == own.sin_addr.s_addr) ++local;
-  }
+  for (std::size_t rank = 0; rank < count; ++rank)
+    local += bufenlarge::SocketAddress(first + rank * stride).same_host(own);
   return local;
 }
 
@@ -44,7 +42,7 @@ bufenlarge::MemoryBound memory_bound_of(const bufenlarge_context& context) {
 template <class Give>
 bufenlarge_status_t give_addresses(bufenlarge_context_t* context, const void* addresses, std::size_t stride,
                                    std::size_t count, Give give) {
-  if (count != context->upper.size || stride < BUFENLARGE_ADDRESS_BYTES) return BUFENLARGE_ERR_ARGUMENT;
+  if (count != context->upper.size || stride < context->port.address().bytes()) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const auto* first = static_cast<const std::byte*>(addresses);
     give(first);
@@ -68,13 +66,17 @@ bufenlarge_status_t give_addresses(bufenlarge_context_t* context, const void* ad
 extern "C" {
 
 void bufenlarge_context_address(const bufenlarge_context_t* context, void* address) {
-  std::memcpy(address, &context->port.address(), BUFENLARGE_ADDRESS_BYTES);
+  const bufenlarge::SocketAddress& own = context->port.address();
+  std::memcpy(address, own.data(), own.bytes());
 }
+
+size_t bufenlarge_context_address_bytes(const bufenlarge_context_t* context) { return context->port.address().bytes(); }
 
 bufenlarge_status_t bufenlarge_context_set_addresses(bufenlarge_context_t* context, const void* addresses,
                                                      size_t count) {
-  return give_addresses(context, addresses, BUFENLARGE_ADDRESS_BYTES, count, [=](const std::byte* first) {
-    context->context.set_addresses({first, count * BUFENLARGE_ADDRESS_BYTES});
+  const std::size_t bytes = context->port.address().bytes();
+  return give_addresses(context, addresses, bytes, count, [=](const std::byte* first) {
+    context->context.set_addresses({first, count * bytes});
   });
 }
 
@@ -87,6 +89,7 @@ bufenlarge_status_t bufenlarge_context_share_addresses(bufenlarge_context_t* con
 bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_context_t* context, const void* name, uint32_t* peer_p) {
   bufenlarge::ProcessName given;
   std::memcpy(&given, name, sizeof given);
+  if (bufenlarge::SocketAddress(given.address).bytes() == 0) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const auto number = context->context.peers().add(given.job_id, given.rank, given.key, given.address);
     if (!number) return BUFENLARGE_ERR_ARGUMENT;

@@ -69,9 +69,7 @@ std::string bufenlarge_context::describe(std::uint32_t peer) const {
   std::string text = "rank " + std::to_string(own ? peer : context.peers().other_job(peer).rank);
   if (!own) text += " of another job";
   if (where_to == nullptr) return text;
-  sockaddr_in where;
-  std::memcpy(&where, where_to, sizeof where);
-  return text + " at " + bufenlarge::address_text(where);
+  return text + " at " + bufenlarge::SocketAddress(where_to).text();
 }
 
 void bufenlarge_context::sample(std::uint64_t now_us) {
@@ -119,7 +117,7 @@ bufenlarge_status_t bufenlarge_context_name(const bufenlarge_context_t* handle, 
   bufenlarge::ProcessName own{};
   if (peer < context.peers().own_size()) {
     if (context.peers().address(peer) == nullptr) return BUFENLARGE_ERR_ARGUMENT;
-    std::memcpy(own.address, context.peers().address(peer), sizeof own.address);
+    std::memcpy(own.address, context.peers().address(peer), handle->port.address().bytes());
     own.key = bufenlarge::name_key_of(context.core().expected.job_key, peer);
     own.rank = peer;
     own.job_id = context.core().job_id;

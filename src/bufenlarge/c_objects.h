@@ -20,10 +20,11 @@ namespace bufenlarge {
 
 // What bufenlarge_context_name() writes.
 struct ProcessName {
-  std::byte address[BUFENLARGE_ADDRESS_BYTES];
-  std::uint64_t key;  // protocol/keys.h
+  std::byte address[BUFENLARGE_ADDRESS_BYTES_MAX];  // zeros behind one of IPv4
   std::uint32_t rank;
+  std::uint64_t key;  // protocol/keys.h
   std::uint32_t job_id;
+  std::uint32_t unused;
 };
 static_assert(sizeof(ProcessName) == BUFENLARGE_NAME_BYTES);
 

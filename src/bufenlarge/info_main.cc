@@ -186,7 +186,7 @@ int print_devices() {
   const bufenlarge::FabricPort port({});
   std::printf("provider  %s\nprotocol  %s\ndevice    %s\naddress   %s\narrival   %s: %s\n",
               bufenlarge::provider_name(port.info()).c_str(), bufenlarge::protocol_name(port.info()).c_str(),
-              bufenlarge::domain_name(port.info()).c_str(), bufenlarge::address_text(port.address()).c_str(),
+              bufenlarge::domain_name(port.info()).c_str(), port.address().text().c_str(),
               bufenlarge::arrival_name(port.arrival()),
               port.arrival_reason().c_str());
   rlimit locked{};

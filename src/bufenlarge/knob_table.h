@@ -29,7 +29,7 @@
     "What goes when an element does not fit. partial: the elements before it. whole: nothing, the "   \
     "whole vector waits for the larger ring.")                                                        \
   X(PROVIDER, provider, "auto", "auto, tcp or verbs",                                                 \
-    "libfabric provider. auto: verbs where there is an RDMA device with an IPv4 address, else tcp.")  \
+    "libfabric provider. auto: verbs where there is an RDMA device with an address, else tcp.")  \
   X(ARRIVAL, arrival, "auto", "auto, polled, notified or mixed",                                      \
     "How a receiver learns that slots are there. polled: it looks at memory, and at a check where the " \
     "device may place bytes out of order. notified: a completion tells (immediate data; a message after " \
@@ -55,8 +55,9 @@
   X(MEMORY_MONITOR, memory_monitor, "auto", "auto, hooks or none",                                      \
     "How a process learns that memory is unmapped. hooks: munmap, mremap, madvise, brk and others of the C library "  \
     "are patched in the process. auto: hooks where REGISTRATION_CACHE is on and they work. none: not at all.")        \
-  X(INTERFACE, text_interface, "", "the name or IPv4 address of a network interface that is up",      \
-    "Interface to use. Empty: the first that other hosts can reach; loopback if there is no other.")  \
+  X(INTERFACE, text_interface, "", "names or addresses of network interfaces that are up, with commas", \
+    "Interface to use: the first of these that is there. Of a name's addresses IPv4 counts before IPv6. Empty: the "  \
+    "first that other hosts can reach, IPv4 before IPv6; loopback if there is no other.")             \
   X(ACK_TIMEOUT, ack_timeout, "1s", "1ms to 1h, as a number with us, ms or s",                        \
     "After this long without a whole acknowledgement an enlargement request is repeated; the pause "  \
     "doubles up to 32 times as much.")                                                                \

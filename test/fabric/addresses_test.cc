@@ -36,7 +36,7 @@ TEST_CASE("processes that share one table of addresses reach each other", "[c_ap
   Process one({}, 0, 2, 7), other({}, 1, 2, 7);
   Bytes shared(2 * kStride, std::byte{0xee});
   for (const Process* process : {&one, &other})
-    std::memcpy(shared.data() + process->rank * kStride, process->address.data(), BUFENLARGE_ADDRESS_BYTES);
+    std::memcpy(shared.data() + process->rank * kStride, process->address.data(), process->address.size());
   for (const Process* process : {&one, &other}) {
     CHECK(bufenlarge_context_share_addresses(process->context(), shared.data(), kStride, 1) ==
           BUFENLARGE_ERR_ARGUMENT);

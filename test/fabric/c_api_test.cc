@@ -9,6 +9,7 @@
 
 #include "bufenlarge.h"
 #include "fabric/job.h"
+#include "fabric/socket_address.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -79,7 +80,7 @@ TEST_CASE("the agreement has a line for each item, and only the line of a knob t
     return std::string(text);
   };
   const std::string begin = "wire version " + std::to_string(BUFENLARGE_WIRE_VERSION) +
-                            "\nprovider tcp\nprotocol FI_PROTO_SOCK_TCP\nMPIR_CVAR_BUFENLARGE_PHASES=";
+                            "\nprovider tcp\nprotocol FI_PROTO_SOCK_TCP\naddresses IPv4\nMPIR_CVAR_BUFENLARGE_PHASES=";
   CHECK(agreement_of({}) == begin + "512,8256\nMPIR_CVAR_BUFENLARGE_SLOTS=16,16");
   CHECK(agreement_of({{"PHASES", "512,8264"}}) == begin + "512,8264\nMPIR_CVAR_BUFENLARGE_SLOTS=16,16");
   CHECK(agreement_of({{"SLOTS", "16,8"}}) == begin + "512,8256\nMPIR_CVAR_BUFENLARGE_SLOTS=16,8");
@@ -148,7 +149,7 @@ TEST_CASE("a fabric that does not exist is a fabric error that names the knob an
 
 TEST_CASE("the number of addresses has to be the number of processes", "[c_api]") {
   Process process({}, 0, 2, 7);
-  const Bytes addresses(3 * BUFENLARGE_ADDRESS_BYTES);
+  const Bytes addresses(3 * process.address.size());
   CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 1) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 3) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_context_set_addresses(process.context(), addresses.data(), 2) == BUFENLARGE_OK);
@@ -158,9 +159,7 @@ TEST_CASE("a context's address is the one that its statistics print", "[c_api]")
   Process process({}, 0, 2, 7);
   const bufenlarge_context_stats_t stats = process.stats();
   CHECK_THAT(stats.address, Catch::Matchers::StartsWith("127.0.0.1:"));
-  sockaddr_in address;
-  std::memcpy(&address, process.address.data(), sizeof address);
-  CHECK(std::string(stats.address) == "127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  CHECK(SocketAddress(process.address.data()).text() == stats.address);
 }
 
 TEST_CASE("a peer has the same channel on each call, and a peer out of range has none", "[c_api]") {

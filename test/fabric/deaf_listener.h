@@ -12,6 +12,8 @@
 
 #include <vector>
 
+#include "fabric/socket_address.h"
+
 namespace bufenlarge::test {
 
 class DeafListener {
@@ -32,7 +34,7 @@ class DeafListener {
   ~DeafListener() {
     for (const int one : sockets_) close(one);
   }
-  [[nodiscard]] const sockaddr_in& address() const { return address_; }
+  [[nodiscard]] SocketAddress address() const { return SocketAddress(&address_); }
 
  private:
   int add_socket() {

@@ -143,7 +143,7 @@ TEST_CASE("a port on a device listens though sockets of TCP have half of the por
   const ScarcePorts scarce;
   std::vector<std::unique_ptr<DeviceSide>> sides;
   for (int i = 0; i < 8; ++i) CHECK_NOTHROW(sides.push_back(std::make_unique<DeviceSide>()));
-  for (const auto& side : sides) CHECK(ntohs(side->port.address().sin_port) >= ScarcePorts::kFirst);
+  for (const auto& side : sides) CHECK(side->port.address().port() >= ScarcePorts::kFirst);
 }
 
 TEST_CASE("where data wakes nobody a sleep on a device is short, and connection events end it",

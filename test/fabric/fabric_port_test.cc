@@ -49,8 +49,8 @@ TEST_CASE("a rejection without private data loses the attempt as refused", "[fab
 
 TEST_CASE("an attempt at a port that nobody listens on is refused", "[fabric_port]") {
   PortSide active;
-  const sockaddr_in gone = PortSide().port.address();
-  const FabricPort::Link link = active.port.open(&gone, pattern(52), &active);
+  const SocketAddress gone = PortSide().port.address();
+  const FabricPort::Link link = active.port.open(gone.data(), pattern(52), &active);
   if (link) REQUIRE(comes_true([&] { return !active.lost.empty(); }, [&] { active.poll(); }));
   if (link) CHECK_THAT(active.lost.at(0), Contains("refused"));
   CHECK(active.connected.empty());

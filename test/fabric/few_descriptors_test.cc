@@ -127,7 +127,7 @@ class Called {
 
 void run(std::uint32_t callers) {
   Called called(callers);
-  Bytes addresses(BUFENLARGE_ADDRESS_BYTES);
+  Bytes addresses(16);  // of IPv4
   REQUIRE(read_all(called.from, addresses.data(), addresses.size()));
   std::vector<std::unique_ptr<Process>> calling;
   for (std::uint32_t rank = 1; rank <= callers; ++rank) {

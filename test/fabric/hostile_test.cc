@@ -46,8 +46,8 @@ struct Forged {
   PortSide forger;
   Forged() {
     Bytes addresses = victim.address;
-    const auto* own = reinterpret_cast<const std::byte*>(&forger.port.address());
-    addresses.insert(addresses.end(), own, own + BUFENLARGE_ADDRESS_BYTES);
+    const auto* own = reinterpret_cast<const std::byte*>(forger.port.address().data());
+    addresses.insert(addresses.end(), own, own + victim.address.size());
     REQUIRE(bufenlarge_context_set_addresses(victim.context(), addresses.data(), 2) == BUFENLARGE_OK);
   }
   template <class Done>
@@ -65,9 +65,7 @@ struct Forged {
   Response ask(const Bytes& data) {
     const std::size_t before = forger.connected.size() + forger.rejected.size() + forger.lost.size();
     const std::size_t rejected = forger.rejected.size(), connected = forger.connected.size();
-    sockaddr_in to;
-    std::memcpy(&to, victim.address.data(), sizeof to);
-    link = forger.port.open(&to, data, &forger);
+    link = forger.port.open(victim.address.data(), data, &forger);
     REQUIRE(link);
     REQUIRE(until([&] { return forger.connected.size() + forger.rejected.size() + forger.lost.size() > before; }));
     return {forger.connected.size() > connected, forger.rejected.size() > rejected ? forger.rejected.back() : Bytes()};

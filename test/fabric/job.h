@@ -80,6 +80,7 @@ class Process {
     INFO(message);
     REQUIRE(status == BUFENLARGE_OK);
     context_.reset(opened);
+    address.resize(bufenlarge_context_address_bytes(opened));
     bufenlarge_context_address(opened, address.data());
   }
   Process(const Process&) = delete;
@@ -109,7 +110,7 @@ class Process {
   }
 
   const std::uint32_t rank;
-  Bytes address = Bytes(BUFENLARGE_ADDRESS_BYTES);
+  Bytes address;
   std::map<std::uint32_t, std::vector<Bytes>> messages;  // whole ones, by peer
   std::vector<Failure> failures;
   std::vector<std::string> warnings;

@@ -14,12 +14,12 @@ namespace {
 using Catch::Matchers::Contains;
 using Clock = std::chrono::steady_clock;
 
-void add_address(Bytes& addresses, const sockaddr_in& address) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&address);
-  addresses.insert(addresses.end(), bytes, bytes + BUFENLARGE_ADDRESS_BYTES);
+void add_address(Bytes& addresses, const SocketAddress& address) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(address.data());
+  addresses.insert(addresses.end(), bytes, bytes + address.bytes());
 }
 
-sockaddr_in unused_address() {
+SocketAddress unused_address() {
   const PortSide gone;
   return gone.port.address();
 }

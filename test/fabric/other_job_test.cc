@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 
+#include "c_objects.h"
 #include "fabric/job.h"
 
 namespace bufenlarge::test {
@@ -37,6 +39,15 @@ Name name_of(Process& process, std::uint32_t peer) {
   return name;
 }
 
+ProcessName parts_of(const Name& name) { return std::bit_cast<ProcessName>(name); }
+
+template <class Change>
+void change(Name& name, Change change) {
+  ProcessName parts = parts_of(name);
+  change(parts);
+  name = std::bit_cast<Name>(parts);
+}
+
 std::uint32_t add(Process& process, const Name& name) {
   std::uint32_t number = UINT32_MAX;
   REQUIRE(bufenlarge_context_add_peer(process.context(), name.data(), &number) == BUFENLARGE_OK);
@@ -58,9 +69,11 @@ TEST_CASE("a process of another job becomes a peer by its name, numbered from th
 TEST_CASE("data that is no name of a process is refused", "[other_job]") {
   TwoJobs jobs;
   Name name = name_of(jobs.here[1], 1);
-  const std::uint32_t rank = 7;  // of a job of two
-  std::memcpy(name.data() + BUFENLARGE_ADDRESS_BYTES + 8, &rank, sizeof rank);
+  change(name, [](ProcessName& read) { read.rank = 7; });  // of a job of two
   std::uint32_t number = 0;
+  CHECK(bufenlarge_context_add_peer(jobs.here[0].context(), name.data(), &number) == BUFENLARGE_ERR_ARGUMENT);
+  name = name_of(jobs.there[1], 1);
+  change(name, [](ProcessName& read) { read.address[0] = std::byte{99}; });  // neither IPv4 nor IPv6
   CHECK(bufenlarge_context_add_peer(jobs.here[0].context(), name.data(), &number) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_context_name(jobs.here[0].context(), 2, name.data()) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(bufenlarge_context_channel(jobs.here[0].context(), 2) == nullptr);
@@ -137,7 +150,7 @@ TEST_CASE("two processes that call each other at once have one connection", "[ot
 TEST_CASE("a caller with a wrong key in the name is unauthorized and gets no reason", "[other_job]") {
   TwoJobs jobs;
   Name name = name_of(jobs.there[0], 0);
-  name[BUFENLARGE_ADDRESS_BYTES] ^= std::byte{1};
+  change(name, [](ProcessName& read) { read.key ^= 1; });
   const std::uint32_t to = add(jobs.here[0], name);
   REQUIRE(jobs.until([&] {
     CHECK(jobs.here[0].send(to, Vector({8}).all()) == 0);
@@ -180,10 +193,9 @@ TEST_CASE("a process that has left is forgotten, and its number goes to the next
 // Has read a name of rank 0 of a job of two, and takes its key for the job's.
 struct Impostor {
   explicit Impostor(const Name& read) {
-    std::uint64_t key = 0;
-    std::memcpy(&key, read.data() + BUFENLARGE_ADDRESS_BYTES, sizeof key);
-    process.emplace(KnobTexts{{"CONNECT_TIMEOUT", "1s"}}, 1u, 2u, key);
-    Bytes addresses(read.begin(), read.begin() + BUFENLARGE_ADDRESS_BYTES);
+    const ProcessName name = parts_of(read);
+    process.emplace(KnobTexts{{"CONNECT_TIMEOUT", "1s"}}, 1u, 2u, name.key);
+    Bytes addresses(name.address, name.address + process->address.size());
     addresses.insert(addresses.end(), process->address.begin(), process->address.end());
     REQUIRE(bufenlarge_context_set_addresses(process->context(), addresses.data(), 2) == BUFENLARGE_OK);
   }
@@ -212,13 +224,8 @@ TEST_CASE("who has read a name cannot call as a rank of the job, and the job goe
 TEST_CASE("a name does not hold the key of the job, and names of two ranks not the same key", "[other_job][F4]") {
   Job job(2, {}, kHereKey);
   const Name one = name_of(job[0], 0), other = name_of(job[0], 1);
-  const auto key_of = [](const Name& name) {
-    std::uint64_t key = 0;
-    std::memcpy(&key, name.data() + BUFENLARGE_ADDRESS_BYTES, sizeof key);
-    return key;
-  };
-  CHECK(key_of(one) != kHereKey);
-  CHECK(key_of(one) != key_of(other));
+  CHECK(parts_of(one).key != kHereKey);
+  CHECK(parts_of(one).key != parts_of(other).key);
 }
 
 TEST_CASE("jobs of different geometry do not connect, and the error says so", "[other_job]") {

@@ -14,7 +14,7 @@ namespace {
 TEST_CASE("a port knows whether the peer's host has responded, though its process has not", "[fabric_port][S4]") {
   PortSide active;
   const DeafListener deaf;
-  const FabricPort::Link unheard = active.port.open(&deaf.address(), pattern(52), &active);
+  const FabricPort::Link unheard = active.port.open(deaf.address().data(), pattern(52), &active);
   REQUIRE(unheard);
   PortSide passive;
   const FabricPort::Link heard = active.open(passive, pattern(52));

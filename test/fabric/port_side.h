@@ -48,7 +48,7 @@ class PortSide {
     port.poll_events(*this);
   }
   [[nodiscard]] FabricPort::Link open(const PortSide& to, const Bytes& data) {
-    return port.open(&to.port.address(), data, this);
+    return port.open(to.port.address().data(), data, this);
   }
   [[nodiscard]] FabricPort::Link accept(const Bytes& data) {
     Incoming incoming = std::move(requests.front());

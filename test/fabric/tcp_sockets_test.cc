@@ -24,29 +24,39 @@ struct Socket {
 
 using Name = int (*)(int, sockaddr*, socklen_t*);
 
-sockaddr_in address_of(int socket, Name name) {
-  sockaddr_in made{};
-  socklen_t bytes = sizeof made;
-  REQUIRE(name(socket, reinterpret_cast<sockaddr*>(&made), &bytes) == 0);
+SocketAddress address_of(int socket, Name name) {
+  SocketAddress made;
+  socklen_t bytes = SocketAddress::kBytesMax;
+  REQUIRE(name(socket, made.data(), &bytes) == 0);
   return made;
+}
+
+// Any port on the loopback interface.
+SocketAddress loopback(int family) {
+  sockaddr_in6 any{};
+  any.sin6_family = static_cast<sa_family_t>(family);
+  if (family == AF_INET6)
+    any.sin6_addr = in6addr_loopback;
+  else
+    reinterpret_cast<sockaddr_in*>(&any)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return SocketAddress(&any);
 }
 
 // A connection over loopback, with both ends in this process.
 struct TcpPair {
-  TcpPair() {
-    sockaddr_in any{};
-    any.sin_family = AF_INET;
-    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(bind(listener.descriptor, reinterpret_cast<sockaddr*>(&any), sizeof any) == 0);
+  explicit TcpPair(int family_ = AF_INET) : family(family_) {
+    const SocketAddress any = loopback(family);
+    REQUIRE(bind(listener.descriptor, any.data(), any.bytes()) == 0);
     REQUIRE(listen(listener.descriptor, 1) == 0);
-    any = address_of(listener.descriptor, getsockname);
-    REQUIRE(connect(from.descriptor, reinterpret_cast<sockaddr*>(&any), sizeof any) == 0);
+    const SocketAddress there = address_of(listener.descriptor, getsockname);
+    REQUIRE(connect(from.descriptor, there.data(), there.bytes()) == 0);
     to = accept(listener.descriptor, nullptr, nullptr);
     REQUIRE(to >= 0);
   }
   ~TcpPair() { ::close(to); }
-  Socket listener{socket(AF_INET, SOCK_STREAM, 0)};
-  Socket from{socket(AF_INET, SOCK_STREAM, 0)};
+  const int family;
+  Socket listener{socket(family, SOCK_STREAM, 0)};
+  Socket from{socket(family, SOCK_STREAM, 0)};
   int to = -1;
 };
 
@@ -62,25 +72,26 @@ int keeps_alive(int socket) {
 }
 
 TEST_CASE("a socket is found by the addresses of its connection", "[tcp_sockets][F5]") {
+  const int family = GENERATE(AF_INET, AF_INET6);
   TcpSockets sockets;
-  const TcpPair first;
-  const TcpPair second;
+  const TcpPair first(family);
+  const TcpPair second(family);
   CHECK(found(sockets, first.from.descriptor) == first.from.descriptor);
   CHECK(found(sockets, first.to) == first.to);
   CHECK(found(sockets, second.from.descriptor) == second.from.descriptor);
-  const TcpPair later;
+  const TcpPair later(family);
   CHECK(found(sockets, later.to) == later.to);
   SECTION("one that is none of this process") {
-    sockaddr_in peer = address_of(later.to, getpeername);
-    peer.sin_port = htons(1);
+    SocketAddress peer = address_of(later.to, getpeername);
+    SocketAddress::clear_port(peer.data());
     CHECK(sockets.find(address_of(later.to, getsockname), peer) == -1);
   }
 }
 
 TEST_CASE("a descriptor that has gone to another connection is not taken for the old one", "[tcp_sockets][F5]") {
   TcpSockets sockets;
-  sockaddr_in own{};
-  sockaddr_in peer{};
+  SocketAddress own;
+  SocketAddress peer;
   {
     const TcpPair gone;
     own = address_of(gone.from.descriptor, getsockname);

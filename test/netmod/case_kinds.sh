@@ -231,7 +231,7 @@ check_refusal() {
 case_badknob() {
     local ranks=$2 test_program=$3 limit=$5 log=$6 knob=${4%%=*} value=${4#*=} allowed
     case $4 in # two checks that come later know more, and say what is allowed here
-        INTERFACE=*) allowed="set one of: lo (127.0.0.1)" ;;
+        INTERFACE=*) allowed="set one or several of: lo (127.0.0.1" ;;
         SLOTS=*,*) allowed="auto, one number, or one for each of the 3 PHASES" ;;
         *) allowed=$(allowed_text "$knob") ;;
     esac

@@ -16,6 +16,7 @@ unequal_cases() {
 phases 2|demo|default PHASES 512,8192 256,8192 ${knob}_PHASES=512,8192/has ${knob}_PHASES=256,8192
 slots 8|demo|default SLOTS 4,16,16 8,16,16 ${knob}_SLOTS=4,16,16/has ${knob}_SLOTS=8,16,16
 shared-memory 8|demo|mixed SLOTS 4,16,16 8,16,16 ${knob}_SLOTS=4,16,16/has ${knob}_SLOTS=8,16,16
+addresses 3|demo|default INTERFACE lo ::1 addresses IPv4/has addresses IPv6
 provider 4|demo|default PROVIDER tcp verbs wire version $version, provider tcp/$refusal
 END
     echo "unequal/wire-version|disagree|3|disagree|wire version/$version/99|20"

@@ -1,39 +1,69 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # A Slurm of two nodes on this machine: a controller and two node daemons, each node with a port of its own, and a
-# munged with a key of its own. Nothing of a Slurm that the machine may have is used. Sourced. Bash.
-# shellcheck disable=SC2154 # $work is of run
+# munged with a key of its own. Nothing of a Slurm that the machine may have is used. The nodes n1 and n2 share the
+# network of this machine, or each has its own. Sourced. Bash.
 
-cluster_pids=()
+cluster_pids=() node_addresses=(127.0.0.1 127.0.0.1) node_spaces=()
 
 stop_cluster() {
-    local pid
+    local pid space
     for pid in ${cluster_pids[@]+"${cluster_pids[@]}"}; do kill "$pid" 2>/dev/null || true; done
     wait ${cluster_pids[@]+"${cluster_pids[@]}"} 2>/dev/null || true
+    for space in ${node_spaces[@]+"${node_spaces[@]}"}; do ip netns delete "$space" 2>/dev/null || true; done
+    cluster_pids=() node_spaces=()
 }
 
-# daemon NAME COMMAND...
+# on_node 0|1 COMMAND...: runs it in the network of that node. Not by `ip netns exec`, which hides the mounts of /sys.
+on_node() {
+    within "$1"
+    ${into[@]+"${into[@]}"} "${@:2}"
+}
+
+# within 0|1: sets `into`, the command that a command follows.
+within() {
+    into=()
+    [ ${#node_spaces[@]} -eq 0 ] || into=(nsenter "--net=/run/netns/${node_spaces[$1]}")
+}
+
+# Gives each node a network namespace of its own, with no address of IPv4 but that of its loopback. A wire joins them.
+make_ipv6_network() {
+    local i
+    node_addresses=(fd00:177::1 fd00:177::2) node_spaces=("bufenlarge-6a-$$" "bufenlarge-6b-$$")
+    for i in 0 1; do
+        ip netns add "${node_spaces[i]}"
+        ip -n "${node_spaces[i]}" link set lo up
+    done
+    ip -n "${node_spaces[0]}" link add wire type veth peer name wire netns "${node_spaces[1]}"
+    for i in 0 1; do
+        ip -n "${node_spaces[i]}" address add "${node_addresses[i]}/64" dev wire nodad
+        ip -n "${node_spaces[i]}" link set wire up
+    done
+}
+
+# daemon NODE NAME COMMAND...
 daemon() {
-    "${@:2}" >"$work/$1.log" 2>&1 </dev/null &
+    within "$1"
+    ${into[@]+"${into[@]}"} "${@:3}" >"$cluster/$2.log" 2>&1 </dev/null &
     cluster_pids+=($!)
 }
 
 write_slurm_conf() {
-    local name port=$((20000 + $$ % 10000 * 3)) host
+    local i port=$((20000 + $$ % 10000 * 3)) host
     host=$(hostname)
-    mkdir -p "$work/state"
-    cat >"$work/slurm.conf" <<END
+    mkdir -p "$cluster/state"
+    cat >"$cluster/slurm.conf" <<END
 ClusterName=test
-SlurmctldHost=$host(127.0.0.1)
+SlurmctldHost=$host(${node_addresses[0]})
 SlurmctldPort=$port
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket=$work/munge.socket
+AuthInfo=socket=$cluster/munge.socket
 CredType=cred/munge
-StateSaveLocation=$work/state
-SlurmctldPidFile=$work/slurmctld.pid
-SlurmdPidFile=$work/slurmd.%n.pid
-SlurmdSpoolDir=$work/spool.%n
+StateSaveLocation=$cluster/state
+SlurmctldPidFile=$cluster/slurmctld.pid
+SlurmdPidFile=$cluster/slurmd.%n.pid
+SlurmdSpoolDir=$cluster/spool.%n
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -43,28 +73,32 @@ SelectTypeParameters=CR_Core
 MpiDefault=none
 PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 END
-    for name in n1 n2; do
+    [ ${#node_spaces[@]} -eq 0 ] ||
+        echo "CommunicationParameters=EnableIPv6,DisableIPv4" >>"$cluster/slurm.conf"
+    for i in 0 1; do
         port=$((port + 1))
-        echo "NodeName=$name NodeHostname=$host NodeAddr=127.0.0.1 Port=$port CPUs=4 State=UNKNOWN"
-    done >>"$work/slurm.conf"
-    export SLURM_CONF=$work/slurm.conf
+        echo "NodeName=n$((i + 1)) NodeHostname=$host NodeAddr=${node_addresses[i]} Port=$port CPUs=4 State=UNKNOWN"
+    done >>"$cluster/slurm.conf"
+    export SLURM_CONF=$cluster/slurm.conf
 }
 
-# Returns when both nodes take jobs.
+# start_cluster FOLDER: returns when both nodes take jobs.
 start_cluster() {
-    local name
+    local i
+    cluster=$1
+    mkdir -p "$cluster"
     trap stop_cluster EXIT
-    head -c 128 /dev/urandom >"$work/munge.key"
-    chmod 600 "$work/munge.key"
-    daemon munged munged --foreground --force --key-file="$work/munge.key" --socket="$work/munge.socket" \
-        --pid-file="$work/munged.pid" --log-file="$work/munged.log" --seed-file="$work/munge.seed"
+    head -c 128 /dev/urandom >"$cluster/munge.key"
+    chmod 600 "$cluster/munge.key"
+    daemon 0 munged munged --foreground --force --key-file="$cluster/munge.key" --socket="$cluster/munge.socket" \
+        --pid-file="$cluster/munged.pid" --log-file="$cluster/munged.log" --seed-file="$cluster/munge.seed"
     write_slurm_conf
-    daemon slurmctld slurmctld -D -f "$SLURM_CONF"
-    for name in n1 n2; do daemon "slurmd-$name" slurmd -D -f "$SLURM_CONF" -N "$name"; done
+    daemon 0 slurmctld slurmctld -D -f "$SLURM_CONF"
+    for i in 0 1; do daemon "$i" "slurmd-n$((i + 1))" slurmd -D -f "$SLURM_CONF" -N "n$((i + 1))"; done
     for _ in {1..150}; do
-        [ "$(sinfo --noheader --Node --format=%t 2>/dev/null | grep -c '^idle$')" -ne 2 ] || return 0
+        [ "$(on_node 0 sinfo --noheader --Node --format=%t 2>/dev/null | grep -c '^idle$')" -ne 2 ] || return 0
         sleep 0.2
     done
-    tail -n 5 "$work"/*.log >&2
-    die "Slurm's nodes do not come up; logs: $work"
+    tail -n 5 "$cluster"/*.log >&2
+    die "Slurm's nodes do not come up; logs: $cluster"
 }

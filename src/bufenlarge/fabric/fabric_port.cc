@@ -102,14 +102,14 @@ void FabricPort::listen() {
   int code = -FI_EADDRINUSE;
   for (int i = 0; code == -FI_EADDRINUSE && i < kPortsTried; ++i) code = open_listener();
   must("fi_listen", code);
-  std::size_t bytes = sizeof address_;
-  must("fi_getname", fi_getname(&listener_->fid, &address_, &bytes));
+  std::size_t bytes = SocketAddress::kBytesMax;
+  must("fi_getname", fi_getname(&listener_->fid, address_.data(), &bytes));
 }
 
 int FabricPort::open_listener() {
   const InfoPtr info(fi_dupinfo(info_.get()));
   if (!info) throw FabricError("fi_dupinfo", -FI_ENOMEM);
-  static_cast<sockaddr_in*>(info->src_addr)->sin_port = 0;
+  SocketAddress::clear_port(info->src_addr);
   fid_pep* listener = nullptr;
   must("fi_passive_ep", fi_passive_ep(fabric_.get(), info.get(), &listener, nullptr));
   listener_.reset(listener);
@@ -258,12 +258,13 @@ void FabricPort::look_after_descriptors() {
 FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte> data, void* user) {
   const InfoPtr info(fi_dupinfo(info_.get()));
   if (!info) return {};
-  static_cast<sockaddr_in*>(info->src_addr)->sin_port = 0;
+  SocketAddress::clear_port(info->src_addr);
   std::free(info->dest_addr);
-  info->dest_addr = std::malloc(sizeof(sockaddr_in));
+  const SocketAddress peer(address);
+  info->dest_addr = std::malloc(peer.bytes());
   if (info->dest_addr == nullptr) return {};
-  info->dest_addrlen = sizeof(sockaddr_in);
-  std::memcpy(info->dest_addr, address, sizeof(sockaddr_in));
+  info->dest_addrlen = peer.bytes();
+  std::memcpy(info->dest_addr, peer.data(), peer.bytes());
   Link link(make_endpoint(info.get(), user));
   if (!link || !succeeded("fi_connect", fi_connect(link.fid(), info->dest_addr, data.data(), data.size()))) return {};
   link.endpoint()->attempt = close_waits_for_answer(*info_);
@@ -288,9 +289,9 @@ void FabricPort::reject(Request& request, std::span<const std::byte> data) {
 
 bool FabricPort::reached(const Link& link) const {
   if (!link) return false;
-  sockaddr_in peer;
-  std::size_t bytes = sizeof peer;
-  return verbs_ || fi_getpeer(link.fid(), &peer, &bytes) != -FI_ENOTCONN;
+  SocketAddress peer;
+  std::size_t bytes = SocketAddress::kBytesMax;
+  return verbs_ || fi_getpeer(link.fid(), peer.data(), &bytes) != -FI_ENOTCONN;
 }
 
 }  // namespace bufenlarge

@@ -10,7 +10,6 @@
 // notifications are on, otherwise one of a receive context that all endpoints share. tcp needs no receives.
 #pragma once
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <rdma/fi_rma.h>
 
@@ -37,6 +36,7 @@
 #include "fabric/provider.h"
 #include "fabric/queue_memory.h"
 #include "fabric/ready_queues.h"
+#include "fabric/socket_address.h"
 #include "fabric/tcp_sockets.h"
 
 namespace bufenlarge {
@@ -132,7 +132,7 @@ class FabricPort {
   // See channel/port.h. Where data does not wake it, it sleeps for 100 us at most.
   SleepEnd sleep(std::uint32_t timeout_us);
 
-  [[nodiscard]] const sockaddr_in& address() const { return address_; }
+  [[nodiscard]] const SocketAddress& address() const { return address_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
   // Returns how many endpoints there are, those that are closed and wait to be used again included.
   [[nodiscard]] std::size_t endpoints() const { return endpoints_.size(); }
@@ -229,7 +229,7 @@ class FabricPort {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::deque<Endpoint*> closed_;  // of these, the oldest first
   std::array<std::byte, 512> event_bytes_{};
-  sockaddr_in address_{};
+  SocketAddress address_;
   std::string last_error_;
   std::function<void()> on_no_descriptor_;
   DescriptorReserve descriptors_;

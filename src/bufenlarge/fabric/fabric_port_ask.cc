@@ -42,12 +42,12 @@ bool FabricPort::ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& quest
 
 bool FabricPort::ask_tcp(Endpoint& endpoint) {
   constexpr std::uint64_t kProbesInTime = 16;  // so that some may be lost
-  sockaddr_in own;
-  sockaddr_in peer;
-  std::size_t own_bytes = sizeof own;
-  std::size_t peer_bytes = sizeof peer;
-  const bool stands = fi_getname(&endpoint.fid->fid, &own, &own_bytes) == 0 &&
-                      fi_getpeer(endpoint.fid.get(), &peer, &peer_bytes) == 0;
+  SocketAddress own;
+  SocketAddress peer;
+  std::size_t own_bytes = SocketAddress::kBytesMax;
+  std::size_t peer_bytes = SocketAddress::kBytesMax;
+  const bool stands = fi_getname(&endpoint.fid->fid, own.data(), &own_bytes) == 0 &&
+                      fi_getpeer(endpoint.fid.get(), peer.data(), &peer_bytes) == 0;
   const int socket = stands ? sockets_.find(own, peer) : -1;
   endpoint.question = {.socket = socket, .asked_us = now_us()};
   return socket >= 0 && begin_probes(socket, peer_timeout_us_ / kProbesInTime / 1'000'000);

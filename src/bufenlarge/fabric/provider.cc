@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fabric/provider.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,6 +11,8 @@
 
 #include "channel/port.h"
 #include "fabric/fabric_error.h"
+#include "fabric/interfaces.h"
+#include "fabric/socket_address.h"
 #include "protocol/wire.h"
 
 namespace bufenlarge {
@@ -22,49 +21,15 @@ namespace {
 
 constexpr std::uint32_t kApi = FI_VERSION(1, 17);
 
-struct Interface {
-  std::string name;
-  std::string address;
-  bool loopback;
+// Where a provider listens: an address of this host, or any that an RDMA device has.
+struct Place {
+  std::string address;  // empty: any
+  std::uint32_t format;
+
+  static Place at(const std::string& address) {
+    return {address, address.find(':') == std::string::npos ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6};
+  }
 };
-
-std::vector<Interface> interfaces() {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) throw FabricError("getifaddrs", -errno);
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
-  std::vector<Interface> found;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
-    if ((entry->ifa_flags & IFF_UP) == 0) continue;
-    char text[INET_ADDRSTRLEN];
-    const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-    inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
-    found.push_back({entry->ifa_name, text, (entry->ifa_flags & IFF_LOOPBACK) != 0});
-  }
-  return found;
-}
-
-// Returns the address of the interface that has the name or address `wanted`. Throws a FabricError that lists all
-// interfaces if there is none.
-std::string resolve(const std::string& wanted) {
-  std::string there;
-  for (const Interface& one : interfaces()) {
-    if (one.name == wanted || one.address == wanted) return one.address;
-    there += (there.empty() ? "" : ", ") + one.name + " (" + one.address + ")";
-  }
-  throw FabricError("MPIR_CVAR_BUFENLARGE_INTERFACE='" + wanted +
-                    "' is neither the name nor the IPv4 address of a network interface of this host that is up; "
-                    "set one of: " +
-                    there);
-}
-
-// Returns the address of the first interface that other hosts can reach, or that of loopback if there is no other.
-std::string default_address() {
-  const std::vector<Interface> all = interfaces();
-  for (const Interface& one : all)
-    if (!one.loopback) return one.address;
-  return all.empty() ? "127.0.0.1" : all.front().address;
-}
 
 InfoPtr make_hints(const char* provider, std::size_t inline_bytes, std::size_t queue_entries) {
   InfoPtr hints(fi_allocinfo());
@@ -73,7 +38,6 @@ InfoPtr make_hints(const char* provider, std::size_t inline_bytes, std::size_t q
   hints->ep_attr->type = FI_EP_MSG;
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_RX_CQ_DATA | FI_CONTEXT;
-  hints->addr_format = FI_SOCKADDR_IN;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW;
@@ -83,17 +47,18 @@ InfoPtr make_hints(const char* provider, std::size_t inline_bytes, std::size_t q
 }
 
 // Returns the first offer for connections over TCP, RoCE, InfiniBand or iWARP that has a source address.
-InfoPtr first_offer(const std::string& address, const fi_info& hints) {
+InfoPtr first_offer(const Place& place, fi_info& hints) {
   fi_info* offers = nullptr;
-  const bool bound = !address.empty();
-  const int code = fi_getinfo(kApi, bound ? address.c_str() : nullptr, nullptr, bound ? FI_SOURCE : 0,
-                              &hints, &offers);
+  const bool bound = !place.address.empty();
+  hints.addr_format = place.format;
+  const int code = fi_getinfo(kApi, bound ? place.address.c_str() : nullptr, nullptr, bound ? FI_SOURCE : 0, &hints,
+                              &offers);
   const InfoPtr all(code == 0 ? offers : nullptr);
   for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next) {
     const std::uint32_t protocol = offer->ep_attr->protocol;
     const bool fits = protocol == FI_PROTO_SOCK_TCP || protocol == FI_PROTO_RDMA_CM_IB_RC ||
                       protocol == FI_PROTO_IWARP;
-    if (fits && offer->src_addr != nullptr && offer->src_addrlen == sizeof(sockaddr_in))
+    if (fits && offer->src_addr != nullptr && SocketAddress(offer->src_addr).bytes() == offer->src_addrlen)
       return InfoPtr(fi_dupinfo(offer));
   }
   return nullptr;
@@ -101,14 +66,14 @@ InfoPtr first_offer(const std::string& address, const fi_info& hints) {
 
 // The queue has room for the slot writes in flight and, beside them, for grant, acknowledgement and repeat words.
 InfoPtr ask_tcp(const std::string& address) {
-  return first_offer(address, *make_hints("tcp", 2 * sizeof(EnlargeAck), kWritesInFlightMax + 8));
+  return first_offer(Place::at(address), *make_hints("tcp", 2 * sizeof(EnlargeAck), kWritesInFlightMax + 8));
 }
 
 // Returns the first offer that the device can fulfil. With notifications each endpoint has a receive for every
 // notification that can be on its way. Without them only the ends of responses take receives: where the device
 // has shared receive contexts, one for all endpoints saves each its own queue. A device that cannot send inline is
 // taken, too (word_copies.h).
-InfoPtr ask_verbs(const std::string& address, bool notifications, std::uint32_t slots_max) {
+InfoPtr ask_verbs(const Place& place, bool notifications, std::uint32_t slots_max) {
   for (const std::size_t inline_bytes : {kInlineBytes, std::size_t{0}}) {
     for (const bool shared : {true, false}) {
       if (shared && notifications) continue;
@@ -116,18 +81,32 @@ InfoPtr ask_verbs(const std::string& address, bool notifications, std::uint32_t 
       hints->rx_attr->size = shared ? kReadsPerPortMax : kReadsPerLinkMax + (notifications ? slots_max : 0);
       hints->tx_attr->iov_limit = hints->rx_attr->iov_limit = 1;
       hints->ep_attr->rx_ctx_cnt = shared ? FI_SHARED_CONTEXT : 0;
-      if (InfoPtr info = first_offer(address, *hints)) return info;
+      if (InfoPtr info = first_offer(place, *hints)) return info;
     }
   }
   return nullptr;
 }
 
 // With kAuto a device without immediate data gets no notifications: see choose_arrival().
-InfoPtr ask_verbs(const std::string& address, const ProviderRequest& request) {
-  InfoPtr info = ask_verbs(address, request.arrival != ArrivalChoice::kPolled, request.slots_max);
+InfoPtr ask_verbs(const Place& place, const ProviderRequest& request) {
+  InfoPtr info = ask_verbs(place, request.arrival != ArrivalChoice::kPolled, request.slots_max);
   if (info && request.arrival == ArrivalChoice::kAuto && !has_immediate_data(*info))
-    return ask_verbs(address, false, request.slots_max);
+    return ask_verbs(place, false, request.slots_max);
   return info;
+}
+
+// All devices, by their addresses of IPv4 first, unless addresses are given.
+std::vector<Place> places_of(const std::vector<std::string>& addresses) {
+  if (addresses.empty()) return {{"", FI_SOCKADDR_IN}, {"", FI_SOCKADDR_IN6}};
+  std::vector<Place> places;
+  for (const std::string& address : addresses) places.push_back(Place::at(address));
+  return places;
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
 }
 
 // libfabric keeps closed registrations in a cache, where they stay locked and writable by peers (libfabric 1.17
@@ -142,16 +121,18 @@ void turn_off_registration_cache() {
 
 InfoPtr choose_provider(const ProviderRequest& request) {
   turn_off_registration_cache();
-  const std::string given = request.interface_name.empty() ? "" : resolve(request.interface_name);
+  std::vector<std::string> given;
+  if (!request.interface_name.empty()) given = addresses_of(request.interface_name);
   if (request.provider != ProviderChoice::kTcp) {
-    if (InfoPtr info = ask_verbs(given, request)) return info;
+    for (const Place& place : places_of(given))
+      if (InfoPtr info = ask_verbs(place, request)) return info;
     if (request.provider == ProviderChoice::kVerbs) {
       throw FabricError("MPIR_CVAR_BUFENLARGE_PROVIDER='verbs': libfabric offers no verbs endpoint" +
-                        (given.empty() ? std::string(" (no RDMA device has an IPv4 address)") : " on " + given) +
+                        (given.empty() ? " (no RDMA device has an IPv4 or IPv6 address)" : " on " + joined(given)) +
                         "; set MPIR_CVAR_BUFENLARGE_PROVIDER=tcp or auto where there is no RDMA device");
     }
   }
-  const std::string address = given.empty() ? default_address() : given;
+  const std::string address = given.empty() ? default_address() : given.front();
   if (InfoPtr info = ask_tcp(address)) return info;
   throw FabricError("libfabric offers no tcp endpoint (FI_EP_MSG) on " + address +
                     "; check with 'fi_info -p tcp' that it is installed and FI_PROVIDER does not exclude it");
@@ -166,12 +147,6 @@ std::string protocol_name(const fi_info& info) {
 }
 
 std::string domain_name(const fi_info& info) { return info.domain_attr->name; }
-
-std::string address_text(const sockaddr_in& address) {
-  char text[INET_ADDRSTRLEN];
-  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-  return std::string(text) + ":" + std::to_string(ntohs(address.sin_port));
-}
 
 bool places_in_order(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_SOCK_TCP; }
 

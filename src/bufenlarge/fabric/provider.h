@@ -2,8 +2,6 @@
 // Which provider, device and address a context uses.
 #pragma once
 
-#include <netinet/in.h>
-
 #include <string>
 
 #include "channel/port.h"
@@ -14,7 +12,7 @@ namespace bufenlarge {
 
 struct ProviderRequest {
   ProviderChoice provider = ProviderChoice::kAuto;
-  std::string interface_name;  // name or IPv4 address of a network interface; empty: choose one
+  std::string interface_name;  // names or addresses of network interfaces (interfaces.h); empty: choose one
   ArrivalChoice arrival = ArrivalChoice::kAuto;
   std::uint32_t slots_max = 16;  // most slots of a ring, and so most notifications on their way from one peer
   std::uint32_t peers = 64;      // expected number; it determines the size of the first completion queue
@@ -26,14 +24,13 @@ struct ProviderRequest {
 inline constexpr std::size_t kSendQueueEntries = 7;
 
 // Returns one offer of libfabric with a source address (port 0). kAuto takes verbs if there is an RDMA device
-// with an IPv4 address, otherwise tcp. Throws a FabricError that names what was requested and what there is.
+// with an address, otherwise tcp. Throws a FabricError that names what was requested and what there is.
 InfoPtr choose_provider(const ProviderRequest& request);
 
-// Return the names that libfabric uses: "tcp", "FI_PROTO_SOCK_TCP", "lo", "127.0.0.1:0".
+// Return the names that libfabric uses: "tcp", "FI_PROTO_SOCK_TCP", "lo".
 std::string provider_name(const fi_info& info);
 std::string protocol_name(const fi_info& info);
 std::string domain_name(const fi_info& info);
-std::string address_text(const sockaddr_in& address);
 
 // Returns true if the thread that makes progress sees the bytes of a write in order
 // (docs/fabric-assumptions.md), so that slots need no check.

@@ -14,18 +14,6 @@ namespace bufenlarge {
 
 namespace {
 
-// A connection of this process: no two of them have the same own port and the same peer.
-std::uint64_t connection_of(const sockaddr_in& own, const sockaddr_in& peer) {
-  return std::uint64_t{own.sin_port} << 48 | std::uint64_t{peer.sin_port} << 32 | peer.sin_addr.s_addr;
-}
-
-bool addresses_of(int socket, sockaddr_in& own, sockaddr_in& peer) {
-  socklen_t own_bytes = sizeof own;
-  socklen_t peer_bytes = sizeof peer;
-  return getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_bytes) == 0 && own.sin_family == AF_INET &&
-         getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_bytes) == 0 && peer.sin_family == AF_INET;
-}
-
 bool set_option(int socket, int level, int option, std::uint64_t value) {
   const auto number = static_cast<int>(value);
   return setsockopt(socket, level, option, &number, sizeof number) == 0;
@@ -33,13 +21,19 @@ bool set_option(int socket, int level, int option, std::uint64_t value) {
 
 }  // namespace
 
-int TcpSockets::find(const sockaddr_in& own, const sockaddr_in& peer) {
-  const std::uint64_t wanted = connection_of(own, peer);
+bool TcpSockets::read(int socket, Connection& connection) {
+  socklen_t own_bytes = SocketAddress::kBytesMax;
+  socklen_t peer_bytes = SocketAddress::kBytesMax;
+  connection = {};
+  return getsockname(socket, connection.own.data(), &own_bytes) == 0 && connection.own.bytes() != 0 &&
+         getpeername(socket, connection.peer.data(), &peer_bytes) == 0 && connection.peer.bytes() != 0;
+}
+
+int TcpSockets::find(const SocketAddress& own, const SocketAddress& peer) {
+  const Connection wanted{own, peer};
   const auto stands = [&](const auto& found) {
-    sockaddr_in own_there;
-    sockaddr_in peer_there;
-    return found != known_.end() && addresses_of(found->second, own_there, peer_there) &&
-           connection_of(own_there, peer_there) == wanted;
+    Connection there;
+    return found != known_.end() && read(found->second, there) && there == wanted;
   };
   auto found = known_.find(wanted);
   if (!stands(found)) {
@@ -56,10 +50,9 @@ void TcpSockets::look_through_descriptors() {
   while (const dirent* entry = readdir(all.get())) {
     char* end = nullptr;
     const long socket = std::strtol(entry->d_name, &end, 10);
-    sockaddr_in own;
-    sockaddr_in peer;
-    if (end == entry->d_name || !addresses_of(static_cast<int>(socket), own, peer)) continue;
-    known_[connection_of(own, peer)] = static_cast<int>(socket);
+    Connection connection;
+    if (end == entry->d_name || !read(static_cast<int>(socket), connection)) continue;
+    known_[connection] = static_cast<int>(socket);
   }
 }
 

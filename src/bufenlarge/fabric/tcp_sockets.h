@@ -5,10 +5,10 @@
 // libfabric's: nothing is read, written or closed here. One thread at a time may call an object.
 #pragma once
 
-#include <netinet/in.h>
-
 #include <cstdint>
 #include <unordered_map>
+
+#include "fabric/socket_address.h"
 
 namespace bufenlarge {
 
@@ -16,12 +16,23 @@ class TcpSockets {
  public:
   // Returns the descriptor of this process's socket between the two addresses, or -1 where there is none. Looks through
   // all descriptors of the process when it does not know the socket.
-  [[nodiscard]] int find(const sockaddr_in& own, const sockaddr_in& peer);
+  [[nodiscard]] int find(const SocketAddress& own, const SocketAddress& peer);
 
  private:
+  // No two connections of a process have the same own port and the same peer.
+  struct Connection {
+    SocketAddress own;
+    SocketAddress peer;
+    bool operator==(const Connection&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Connection& one) const { return one.own.hash() * 31 + one.peer.hash(); }
+  };
+
+  static bool read(int socket, Connection& connection);
   void look_through_descriptors();
 
-  std::unordered_map<std::uint64_t, int> known_;  // by connection; may be out of date
+  std::unordered_map<Connection, int, Hash> known_;  // may be out of date
 };
 
 // Lets the kernel probe the peer's host after a second, and then every `interval_s` seconds, at least one, while

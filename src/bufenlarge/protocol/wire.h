@@ -15,7 +15,7 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 11;
+inline constexpr std::uint8_t kWireVersion = 12;
 
 // Section 2: slots. Kinds 0 and 7 to 255 are not used.
 enum class SlotKind : std::uint8_t {

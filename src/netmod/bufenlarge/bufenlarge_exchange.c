@@ -22,23 +22,24 @@
 /* The addresses of all processes, in the shared memory of a node, and this process's share of the digests. */
 typedef struct {
     unsigned char *addresses;
+    size_t address_bytes;       /* of the own family; that of all, unless the job is refused */
     size_t stride;
     MPIDI_BUFENLARGE_share_t share;
 } table_t;
 
 /* An entry is its digest, and the addresses of all VCIs. */
-static size_t entry_bytes(int vcis)
+static size_t entry_bytes(const table_t * table)
 {
-    return sizeof(uint64_t) + (size_t) vcis * BUFENLARGE_ADDRESS_BYTES;
+    return sizeof(uint64_t) + (size_t) MPIDI_BUFENLARGE_WANTED_VCIS * table->address_bytes;
 }
 
 /* -- entries -- */
 
-static void make_entry(unsigned char *entry, int start_errno)
+static void make_entry(const table_t * table, unsigned char *entry, int start_errno)
 {
     char text[BUFENLARGE_MESSAGE_BYTES];
     uint64_t digest;
-    memset(entry, 0, entry_bytes(MPIDI_BUFENLARGE_WANTED_VCIS));
+    memset(entry, 0, entry_bytes(table));
     if (start_errno != MPI_SUCCESS)
         return;
     MPIDI_BUFENLARGE_agreement(text, sizeof(text));
@@ -46,7 +47,7 @@ static void make_entry(unsigned char *entry, int start_errno)
     memcpy(entry, &digest, sizeof(digest));
     for (int i = 0; i < MPIDI_BUFENLARGE_WANTED_VCIS; i++)
         bufenlarge_context_address(MPIDI_BUFENLARGE_vci(i)->context,
-                                   entry + sizeof(digest) + (size_t) i * BUFENLARGE_ADDRESS_BYTES);
+                                   entry + sizeof(digest) + (size_t) i * table->address_bytes);
 }
 
 /* Keeps what this process needs of an entry. */
@@ -54,7 +55,7 @@ static void keep_entry(const table_t * table, int rank, const unsigned char *ent
 {
     memcpy(&table->share.digests[rank - table->share.begin], entry, sizeof(uint64_t));
     memcpy(table->addresses + (size_t) rank * table->stride, entry + sizeof(uint64_t),
-           (size_t) MPIDI_BUFENLARGE_WANTED_VCIS * BUFENLARGE_ADDRESS_BYTES);
+           entry_bytes(table) - sizeof(uint64_t));
 }
 
 /* Gets this process's share of the entries. An entry of another length is that of an unequal process; of it only the
@@ -62,7 +63,7 @@ static void keep_entry(const table_t * table, int rank, const unsigned char *ent
 static int get_entries(const table_t * table, unsigned char *entry)
 {
     int mpi_errno = MPI_SUCCESS;
-    const size_t bytes = entry_bytes(MPIDI_BUFENLARGE_WANTED_VCIS);
+    const size_t bytes = entry_bytes(table);
     for (int rank = table->share.begin; rank < table->share.end; rank++) {
         size_t got = 0;
         mpi_errno = MPIDI_BUFENLARGE_pmi_get("entry", rank, entry, bytes, &got);
@@ -103,16 +104,20 @@ static int most_vcis(int *vcis_p)
     goto fn_exit;
 }
 
-/* The addresses stay until MPIDI_BUFENLARGE_addresses_free(). */
-static int make_table(table_t * table)
+/* The addresses stay until MPIDI_BUFENLARGE_addresses_free(). The table has room for those of the longer family, since
+ * unequal processes of a node fill it, too; memory that nobody writes to is not taken from the system. */
+static int make_table(table_t * table, int start_errno)
 {
     int mpi_errno = MPI_SUCCESS, vcis;
     const int size = MPIR_Process.size, local_size = MPIR_Process.local_size;
     const int share = (size + local_size - 1) / local_size;
     mpi_errno = most_vcis(&vcis);
     MPIR_ERR_CHECK(mpi_errno);
-    table->stride = (size_t) vcis * BUFENLARGE_ADDRESS_BYTES;
-    mpi_errno = MPIDU_Init_shm_alloc((size_t) size * table->stride, &MPIDI_BUFENLARGE_global.addresses);
+    table->address_bytes = start_errno == MPI_SUCCESS ?
+        bufenlarge_context_address_bytes(MPIDI_BUFENLARGE_main_vci()->context) : BUFENLARGE_ADDRESS_BYTES_MAX;
+    table->stride = (size_t) vcis * table->address_bytes;
+    mpi_errno = MPIDU_Init_shm_alloc((size_t) size * (size_t) vcis * BUFENLARGE_ADDRESS_BYTES_MAX,
+                                     &MPIDI_BUFENLARGE_global.addresses);
     MPIR_ERR_CHECK(mpi_errno);
     table->addresses = MPIDI_BUFENLARGE_global.addresses;
     table->share.begin = MPL_MIN(MPIR_Process.local_rank * share, size);
@@ -130,10 +135,10 @@ static int make_table(table_t * table)
 static int fill_table(table_t * table, int start_errno)
 {
     int mpi_errno = MPI_SUCCESS;
-    const size_t bytes = entry_bytes(MPIDI_BUFENLARGE_WANTED_VCIS);
+    const size_t bytes = entry_bytes(table);
     unsigned char *entry = MPL_malloc(bytes, MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    make_entry(entry, start_errno);
+    make_entry(table, entry, start_errno);
     memcpy(&table->share.own, entry, sizeof(table->share.own));
     if (MPIR_Process.size == 1) {
         keep_entry(table, 0, entry);
@@ -159,7 +164,7 @@ static int share_addresses(const table_t * table)
     bufenlarge_status_t status = BUFENLARGE_OK;
     for (int vci = 0; vci < MPIDI_BUFENLARGE_WANTED_VCIS && status == BUFENLARGE_OK; vci++)
         status = bufenlarge_context_share_addresses(MPIDI_BUFENLARGE_vci(vci)->context,
-                                                    table->addresses + (size_t) vci * BUFENLARGE_ADDRESS_BYTES,
+                                                    table->addresses + (size_t) vci * table->address_bytes,
                                                     table->stride, (size_t) MPIR_Process.size);
     return status == BUFENLARGE_OK ? MPI_SUCCESS :
         MPIDI_BUFENLARGE_error(status, "the addresses of the processes are not valid");
@@ -173,7 +178,7 @@ int MPIDI_BUFENLARGE_exchange(int start_errno)
     table_t table = {.addresses = NULL };
     mpi_errno = MPIDI_BUFENLARGE_node_begin();
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = make_table(&table);
+    mpi_errno = make_table(&table, start_errno);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = fill_table(&table, start_errno);
     MPIR_ERR_CHECK(mpi_errno);

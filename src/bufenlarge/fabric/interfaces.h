@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The network interfaces of this host, and which address a context uses.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bufenlarge {
+
+// Returns the addresses that `wanted` names, in its order: names or addresses of interfaces, separated by commas. Of an
+// interface with several addresses the first one of IPv4 counts, or of IPv6 where it has no other. What this host does
+// not have is left out, since hosts may name theirs differently. Throws a FabricError that lists all interfaces when
+// nothing is left.
+[[nodiscard]] std::vector<std::string> addresses_of(const std::string& wanted);
+
+// Returns the address of the first interface that other hosts can reach, or that of loopback if there is no other;
+// IPv4 before IPv6.
+[[nodiscard]] std::string default_address();
+
+}  // namespace bufenlarge
