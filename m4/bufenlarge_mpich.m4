@@ -40,7 +40,7 @@ AC_DEFUN([BUFENLARGE_MPICH], [
       MPICH_SOURCE=$(cd "$with_mpich_source" && pwd)
       bufenlarge_mpich_summary="MPICH $bufenlarge_mpich_version from $MPICH_SOURCE"
       test "$bufenlarge_mpich_version" = "$bufenlarge_mpich_patches" ||
-        bufenlarge_mpich_summary="$bufenlarge_mpich_summary, unsupported, with the patches of $bufenlarge_mpich_patches"
+        bufenlarge_mpich_summary="$bufenlarge_mpich_summary, with the patches of $bufenlarge_mpich_patches"
     ])
   AC_SUBST([MPICH_SOURCE])
   AC_SUBST([MPICH_VERSION_FLAGS])

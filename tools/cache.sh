@@ -52,7 +52,7 @@ mpich_key() {
     local library
     library=$(pkg-config --modversion libfabric 2>/dev/null) || library=none
     {
-        cat "$top/mpich-patches/$mpich_version/"*.patch
+        (cd "$top/mpich-patches/$mpich_patches" && patches_of . | xargs cat)
         "$top/tools/mpich-build" --quick --print-flags
         printf '%s\n' "$library" "$(compiler_version)" "${CXX-} ${CXXFLAGS-} ${CC-} ${CFLAGS-}"
     } | digest_of_text
@@ -62,8 +62,12 @@ product_key() {
     { product_files | (cd "$top" && digest_of_files); mpich_key; } | digest_of_text
 }
 
-# The version of Debian 12's source package.
-mpich_version=4.0.2
+# The version of the source package mpich of this release of Debian or Ubuntu, and whose patches it gets.
+case $(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_CODENAME-}") in
+    trixie) mpich_version=4.2.1 mpich_patches=4.2.3 ;; # its package 4.3.0+really4.2.1
+    noble) mpich_version=4.2.0 mpich_patches=4.2.3 ;;
+    *) mpich_version=4.0.2 mpich_patches=4.0.2 ;; # Debian 12
+esac
 mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }
 
 # A tree in which autogen.sh was run lists its output among its files, so the next tree's list removes it here.
@@ -178,7 +182,7 @@ build_mpich() {
         return 0
     fi
     source_dir=$("$top/tools/mpich-fetch" "$cache/source" "$logs")
-    [ "$("$top/tools/mpich-version" "$source_dir" "$top/mpich-patches")" = "$mpich_version $mpich_version" ] ||
+    [ "$("$top/tools/mpich-version" "$source_dir" "$top/mpich-patches")" = "$mpich_version $mpich_patches" ] ||
         die "Debian's source package is not MPICH $mpich_version but ${source_dir##*/};" \
             "build that with ./configure --with-mpich-source"
     rm -f "$dir/install/.key"

@@ -80,3 +80,7 @@ absolute_dir() {
     [ -d "$1" ] || die "no such directory: $1"
     (cd "$1" && pwd -P)
 }
+
+# patches_of FOLDER: prints the patches of a version of MPICH in the order of its series, seen from the folder. Versions
+# share patches.
+patches_of() { grep -v '^#' "$1/series"; }

@@ -4,18 +4,18 @@
 
 configure=$(sed -n 's/^srcdir = //p' "$build/Makefile")
 configure=$(cd "$build" && cd "$configure" && pwd)/configure
-supported=$(cd mpich-patches && for name in */series; do printf '%s ' "${name%/series}"; done)
+supported="4.0, 4.1, 4.2, 4.3, 5.0"
 mkdir -p "$work/fake/maint" "$work/elsewhere" "$work/in-place"
 fake_version() { printf 'm4_define([MPICH_VERSION_m4],[%s])dnl\n' "$2" >"$1/maint/version.m4"; }
 configured() { (cd "$work/elsewhere" && "$configure" "$@"); }
 export -f configured
 export configure work
 
-fake_version "$work/fake" 4.1.1
+fake_version "$work/fake" 3.4.3
 refused "configure names an MPICH version that is not supported, and those that are" \
-    "MPICH 4.1.1 is not supported; supported versions: ${supported% }; --with-mpich-unsupported tries it" \
+    "MPICH 3.4.3 is not supported; supported are the releases of $supported; --with-mpich-unsupported tries it" \
     bash -c 'configured --with-mpich-source="$work/fake"'
-refused "mpich-tree does too" "MPICH 4.1.1 is not supported; supported versions: ${supported% }" \
+refused "mpich-tree does too" "MPICH 3.4.3 is not supported; supported are the releases of $supported" \
     tools/mpich-tree --source "$work/fake" --tree "$work/tree"
 refused "configure refuses a folder that is not MPICH" "is not an MPICH source tree" \
     bash -c 'configured --with-mpich-source="$work/elsewhere"'
@@ -24,23 +24,38 @@ refused "configure refuses a folder that is not there" "no such MPICH source dir
 
 refused "configure knows two values of --with-mpich-unsupported" "takes yes or no, not 'perhaps'" \
     bash -c 'configured --with-mpich-unsupported=perhaps'
-report "an unsupported version gets the nearest patches: its series', else the last before it" "$(
+# gets FLAG: whether each version of a line gets the patches that stand behind it.
+gets() {
+    local version patches
     while read -r version patches; do
         fake_version "$work/fake" "$version"
-        diff <(echo "$version $patches") <(tools/mpich-version --unsupported "$work/fake" mpich-patches) || true
-    done <<'END'
-4.0.3 4.0.2
-4.1rc1 4.1.3
+        # shellcheck disable=SC2086 # no flag, or one
+        diff <(echo "$version $patches") <(tools/mpich-version $1 "$work/fake" mpich-patches 2>&1) || true
+    done
+}
+report "each release of a series gets its own patches, else those of the next or last of the series" "$(gets '' <<'END'
+4.0 4.0.2
+4.0.2 4.0.2
+4.0.3 4.0.3
+4.1.1 4.1.2
+4.1.3 4.1.3
 4.2.0 4.2.3
-4.10.1 4.3.2
+4.2.9 4.2.3
+4.3.0 4.3.0
+4.3.1 4.3.2
 5.0.0 5.0.1
+END
+)"
+report "with the flag other versions get the patches of the last series before theirs" "$(gets --unsupported <<'END'
+4.1rc1 4.1.3
+4.10.1 4.3.2
 5.1.0 5.0.1
 3.4.3 4.0.2
 4.2.3 4.2.3
 END
 )"
 
-fake_version "$work/fake" "${supported%% *}"
+fake_version "$work/fake" 4.0.2
 refused "a tree without configure is refused" "has no configure script" \
     tools/mpich-tree --source "$work/fake" --tree "$work/tree"
 printf '#!/bin/sh\n' >"$work/fake/configure" && chmod +x "$work/fake/configure"
