@@ -64,8 +64,8 @@ product_key() {
 
 # The version of the source package mpich of this release of Debian or Ubuntu, and whose patches it gets.
 case $(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_CODENAME-}") in
-    trixie) mpich_version=4.2.1 mpich_patches=4.2.3 ;; # its package 4.3.0+really4.2.1
-    noble) mpich_version=4.2.0 mpich_patches=4.2.3 ;;
+    trixie) mpich_version=4.2.1 mpich_patches=4.2.1 ;; # its package 4.3.0+really4.2.1
+    noble) mpich_version=4.2.0 mpich_patches=4.2.1 ;;
     *) mpich_version=4.0.2 mpich_patches=4.0.2 ;; # Debian 12
 esac
 mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }

@@ -39,7 +39,8 @@ report "each release of a series gets its own patches, else those of the next or
 4.0.3 4.0.3
 4.1.1 4.1.2
 4.1.3 4.1.3
-4.2.0 4.2.3
+4.2.0 4.2.1
+4.2.2 4.2.2
 4.2.9 4.2.3
 4.3.0 4.3.0
 4.3.1 4.3.2
