@@ -82,16 +82,11 @@ report "one version everywhere" "$(
     grep -qF "$version" CHANGELOG.md || echo "CHANGELOG.md does not mention $version")"
 report "every MPICH patch is in its series and says why" "$(
     for folder in mpich-patches/*/; do
-        for patch_file in $(grep '^\.\./' "$folder/series"); do
-            [ -e "$folder/$patch_file" ] || echo "$folder/series: there is no $patch_file"
-        done
-        for patch_file in "$folder"*.patch; do
-            [ -e "$patch_file" ] || continue
-            grep -qxF "${patch_file##*/}" "$folder/series" || echo "$folder/series lacks ${patch_file##*/}"
-        done
-        for patch_file in $(grep -v '^#\|^\.\./' "$folder/series"); do
-            [ -e "$folder/$patch_file" ] || { echo "$folder/series: there is no $patch_file" && continue; }
-            patch_file=$folder/$patch_file
+        own=$(patches_of "$folder" | grep -v /) || true
+        diff <(printf '%s' "${own:+$own$'\n'}") <(find "$folder" -name '*.patch' -printf '%f\n' | LC_ALL=C sort) || true
+        for patch_file in $(patches_of "$folder"); do
+            patch_file=$folder$patch_file
+            [ -e "$patch_file" ] || echo "there is no $patch_file"
             grep -q '^Why: ' <<<"$(sed '/^--- /,$d' "$patch_file")" || echo "$patch_file does not say why"
         done
     done)"
