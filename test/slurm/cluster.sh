@@ -7,10 +7,10 @@
 cluster_pids=() node_addresses=(127.0.0.1 127.0.0.1) node_spaces=()
 
 stop_cluster() {
-    local pid space
+    local pid
     for pid in ${cluster_pids[@]+"${cluster_pids[@]}"}; do kill "$pid" 2>/dev/null || true; done
     wait ${cluster_pids[@]+"${cluster_pids[@]}"} 2>/dev/null || true
-    for space in ${node_spaces[@]+"${node_spaces[@]}"}; do ip netns delete "$space" 2>/dev/null || true; done
+    remove_spaces ${node_spaces[@]+"${node_spaces[@]}"}
     cluster_pids=() node_spaces=()
 }
 
@@ -28,17 +28,9 @@ within() {
 
 # Gives each node a network namespace of its own, with no address of IPv4 but that of its loopback. A wire joins them.
 make_ipv6_network() {
-    local i
     node_addresses=(fd00:177::1 fd00:177::2) node_spaces=("bufenlarge-6a-$$" "bufenlarge-6b-$$")
-    for i in 0 1; do
-        ip netns add "${node_spaces[i]}"
-        ip -n "${node_spaces[i]}" link set lo up
-    done
-    ip -n "${node_spaces[0]}" link add wire type veth peer name wire netns "${node_spaces[1]}"
-    for i in 0 1; do
-        ip -n "${node_spaces[i]}" address add "${node_addresses[i]}/64" dev wire nodad
-        ip -n "${node_spaces[i]}" link set wire up
-    done
+    make_spaces "${node_spaces[@]}"
+    join_spaces "${node_spaces[@]}" wire fd00:177::1/64 fd00:177::2/64
 }
 
 # daemon NODE NAME COMMAND...

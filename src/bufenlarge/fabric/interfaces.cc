@@ -51,14 +51,13 @@ std::string list_text(const std::vector<Interface>& all) {
   std::vector<std::string> names;
   for (const Interface& one : all)
     if (std::find(names.begin(), names.end(), one.name) == names.end()) names.push_back(one.name);
-  std::string text;
-  for (const std::string& name : names) {
-    std::string addresses;
+  for (std::string& name : names) {
+    std::vector<std::string> addresses;
     for (const Interface& one : all)
-      if (one.name == name) addresses += (addresses.empty() ? "" : ", ") + one.address;
-    text += (text.empty() ? "" : ", ") + name + " (" + addresses + ")";
+      if (one.name == name) addresses.push_back(one.address);
+    name += " (" + joined(addresses) + ")";
   }
-  return text;
+  return joined(names);
 }
 
 // IPv6 has many ways to write an address.
@@ -88,6 +87,12 @@ std::vector<std::string> addresses_of(const std::string& wanted) {
                     "' names no network interface of this host that is up, neither by name nor by address; set one or "
                     "several of: " +
                     list_text(all));
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
 }
 
 std::string default_address() {

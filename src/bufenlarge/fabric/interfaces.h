@@ -17,4 +17,7 @@ namespace bufenlarge {
 // IPv4 before IPv6.
 [[nodiscard]] std::string default_address();
 
+// Returns "one, other".
+[[nodiscard]] std::string joined(const std::vector<std::string>& items);
+
 }  // namespace bufenlarge

@@ -103,12 +103,6 @@ std::vector<Place> places_of(const std::vector<std::string>& addresses) {
   return places;
 }
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
-
 // libfabric keeps closed registrations in a cache, where they stay locked and writable by peers (libfabric 1.17
 // prov/verbs/src/verbs_mr.c), but a ring that was freed must not be reachable any more. The variable is set only
 // once, since another thread's fi_getinfo(3) may be reading the environment.

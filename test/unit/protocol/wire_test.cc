@@ -31,7 +31,7 @@ TEST_CASE("Lap, which counts laps, gives the same commit words as commit_word()"
     REQUIRE(lap.commit_word(16 * number + 3) == commit_word(16 * number + 3, number));
 }
 
-TEST_CASE("the wire version is 11", "[wire]") { CHECK(kWireVersion == 12); }
+TEST_CASE("the wire version is 12", "[wire]") { CHECK(kWireVersion == 12); }
 
 TEST_CASE("a slot ends with check, grant, bytes, kind, marks, epoch and commit word", "[wire]") {
   Bytes slot(64);
