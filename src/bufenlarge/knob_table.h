@@ -56,8 +56,9 @@
     "How a process learns that memory is unmapped. hooks: munmap, mremap, madvise, brk and others of the C library "  \
     "are patched in the process. auto: hooks where REGISTRATION_CACHE is on and they work. none: not at all.")        \
   X(INTERFACE, text_interface, "", "names or addresses of network interfaces that are up, with commas", \
-    "Interface to use: the first of these that is there. Of a name's addresses IPv4 counts before IPv6. Empty: the "  \
-    "first that other hosts can reach, IPv4 before IPv6; loopback if there is no other.")             \
+    "Interface to use: of those that are there the first whose device is near the processors that the process may "   \
+    "run on, or else the first. Of a name's addresses IPv4 counts before IPv6. Empty: the first that other hosts can " \
+    "reach, IPv4 before IPv6; loopback if there is no other.")                                        \
   X(ACK_TIMEOUT, ack_timeout, "1s", "1ms to 1h, as a number with us, ms or s",                        \
     "After this long without a whole acknowledgement an enlargement request is repeated; the pause "  \
     "doubles up to 32 times as much.")                                                                \

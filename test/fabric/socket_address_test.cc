@@ -2,11 +2,14 @@
 #include "fabric/socket_address.h"
 
 #include <arpa/inet.h>
+#include <sched.h>
 
 #include <catch2/catch.hpp>
 
 #include "fabric/interfaces.h"
 #include "fabric/job.h"
+#include "fabric/nearness.h"
+#include "support/test_folder.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -63,6 +66,41 @@ TEST_CASE("interfaces are named by name or address, and the first one that is th
   CHECK(addresses_of("::1") == Addresses{"::1"});
   CHECK(addresses_of("0:0:0:0:0:0:0:1") == Addresses{"::1"});
   CHECK(addresses_of("nosuch0,::1,lo") == Addresses{"::1", "127.0.0.1"});
+}
+
+// A device that is near the processors of `list`, among the interfaces of `folder`.
+void put_device(const Folder& folder, const std::string& name, const std::string& list) {
+  std::filesystem::create_directories(folder.path / name / "device");
+  std::ofstream(folder.path / name / "device" / "local_cpulist") << list << "\n";
+}
+
+TEST_CASE("an interface is near if its device is near a processor of the thread", "[interfaces]") {
+  cpu_set_t before;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  int own = 0;
+  while (!CPU_ISSET(own, &before)) ++own;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(own, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  const Folder folder;
+  const std::string here = std::to_string(own);
+  const std::string after = std::to_string(own + 1);
+  put_device(folder, "same", here);
+  put_device(folder, "all", "0-4095");
+  put_device(folder, "second", after + "-" + std::to_string(own + 3) + "," + here);
+  put_device(folder, "other", after);
+  put_device(folder, "others", after + "-" + std::to_string(own + 3) + "," + std::to_string(own + 9) + "-5000");
+  put_device(folder, "silent", "");
+  for (const char* const name : {"same", "all", "second", "silent", "bridge"}) {
+    INFO(name);
+    CHECK(is_near(name, folder.path));
+  }
+  for (const char* const name : {"other", "others"}) {
+    INFO(name);
+    CHECK_FALSE(is_near(name, folder.path));
+  }
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("processes talk over IPv6, and know which of them are on their host", "[c_api][interfaces]") {

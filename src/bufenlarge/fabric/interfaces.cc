@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "fabric/fabric_error.h"
+#include "fabric/nearness.h"
 #include "fabric/socket_address.h"
 
 namespace bufenlarge {
@@ -72,17 +73,20 @@ std::string canonical(const std::string& item) {
 
 std::vector<std::string> addresses_of(const std::string& wanted) {
   const std::vector<Interface> all = interfaces();
-  std::vector<std::string> found;
+  std::vector<Interface> found;
   for (std::size_t begin = 0; begin <= wanted.size();) {
     const std::size_t end = std::min(wanted.find(',', begin), wanted.size());
     const std::string item = canonical(wanted.substr(begin, end - begin));
     const auto there = std::find_if(all.begin(), all.end(), [&](const Interface& one) {
       return one.name == item || one.address == item;
     });
-    if (there != all.end()) found.push_back(there->address);
+    if (there != all.end()) found.push_back(*there);
     begin = end + 1;
   }
-  if (!found.empty()) return found;
+  std::stable_partition(found.begin(), found.end(), [](const Interface& one) { return is_near(one.name); });
+  std::vector<std::string> addresses;
+  for (const Interface& one : found) addresses.push_back(one.address);
+  if (!addresses.empty()) return addresses;
   throw FabricError("MPIR_CVAR_BUFENLARGE_INTERFACE='" + wanted +
                     "' names no network interface of this host that is up, neither by name nor by address; set one or "
                     "several of: " +

@@ -7,7 +7,8 @@
 
 namespace bufenlarge {
 
-// Returns the addresses that `wanted` names, in its order: names or addresses of interfaces, separated by commas. Of an
+// Returns the addresses that `wanted` names: names or addresses of interfaces, separated by commas. Those whose device
+// is near the processors of the calling thread (nearness.h) come first; otherwise the order is that of `wanted`. Of an
 // interface with several addresses the first one of IPv4 counts, or of IPv6 where it has no other. What this host does
 // not have is left out, since hosts may name theirs differently. Throws a FabricError that lists all interfaces when
 // nothing is left.
