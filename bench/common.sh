@@ -12,14 +12,6 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # shellcheck source=../tools/common.sh
 . "$top/tools/common.sh"
 
-# check_prefix DIR DEVICE: an installation of MPICH, with this device unless that is "any".
-check_prefix() {
-    [ -x "$1/bin/mpicc" ] && [ -x "$1/bin/mpiexec" ] || die "no mpicc and mpiexec in $1/bin"
-    [ "$2" != any ] || return 0
-    grep -q "^MPICH Device:[[:space:]]*$2\$" <<<"$("$1/bin/mpichversion")" ||
-        die "$1 is not an MPICH of device $2: $("$1/bin/mpichversion" | sed -n 's/^MPICH Device:[[:space:]]*//p')"
-}
-
 # The programs are compiled by each MPICH's own mpicc; nothing else differs between the two.
 # compile_for NAME PREFIX WORK PROGRAM...: into WORK/NAME; the log is where the script's `out` says.
 # shellcheck disable=SC2154

@@ -84,3 +84,11 @@ absolute_dir() {
 # patches_of FOLDER: prints the patches of a version of MPICH in the order of its series, seen from the folder. Versions
 # share patches.
 patches_of() { grep -v '^#' "$1/series"; }
+
+# check_prefix DIR DEVICE: an installation of MPICH, with this device unless that is "any".
+check_prefix() {
+    [ -x "$1/bin/mpicc" ] && [ -x "$1/bin/mpiexec" ] || die "no mpicc and mpiexec in $1/bin"
+    [ "$2" != any ] || return 0
+    grep -q "^MPICH Device:[[:space:]]*$2\$" <<<"$("$1/bin/mpichversion")" ||
+        die "$1 is not an MPICH of device $2: $("$1/bin/mpichversion" | sed -n 's/^MPICH Device:[[:space:]]*//p')"
+}
