@@ -106,6 +106,7 @@ class StillPort {
   [[nodiscard]] bool reached(const Link& /*link*/) const { return true; }
   [[nodiscard]] bool ask(Link& /*link*/, const HostQuestion<Region>& /*question*/) const { return true; }
   [[nodiscard]] bool responded(const Link& /*link*/) const { return true; }
+  [[nodiscard]] bool settled(const Link& /*link*/, const HostQuestion<Region>& /*question*/) const { return true; }
   void give_up(const Link& /*link*/) const {}
   [[nodiscard]] bool has_room(RoomFor /*what*/) const { return true; }
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);

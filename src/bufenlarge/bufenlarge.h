@@ -173,7 +173,7 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_context_open(
     const bufenlarge_context_config_t *config, bufenlarge_context_t **context_p, char *message,
     size_t message_bytes);
 
-/* Closes every channel and frees everything. Messages that were accepted and not yet written are
+/* Closes every channel and frees everything. Messages that have not reached the peer's host are
  * lost: ask bufenlarge_context_idle() first. NULL is allowed. */
 BUFENLARGE_API void bufenlarge_context_close(bufenlarge_context_t *context);
 
@@ -246,9 +246,9 @@ BUFENLARGE_API uint32_t bufenlarge_context_local_processes(const bufenlarge_cont
 /* Returns 1 if these are more than the host has processors, else 0. */
 BUFENLARGE_API int bufenlarge_context_shares_processors(const bufenlarge_context_t *context);
 
-/* Returns 1 when everything that send accepted, on all channels that have not failed, is written and
- * completed locally; else 0. */
-BUFENLARGE_API int bufenlarge_context_idle(const bufenlarge_context_t *context);
+/* Returns 1 when everything that send accepted, on all channels that have not failed, has reached the kernel or the
+ * device of the peer's host; else 0. May ask it, so make progress between two calls. */
+BUFENLARGE_API int bufenlarge_context_idle(bufenlarge_context_t *context);
 
 /* ---- channel ----------------------------------------------------------------------------- */
 

@@ -239,7 +239,7 @@ bufenlarge_channel_t* bufenlarge_context_channel(bufenlarge_context_t* context, 
   }
 }
 
-int bufenlarge_context_idle(const bufenlarge_context_t* context) { return context->context.idle() ? 1 : 0; }
+int bufenlarge_context_idle(bufenlarge_context_t* context) { return context->context.idle() ? 1 : 0; }
 
 size_t bufenlarge_channel_element_max(const bufenlarge_channel_t* handle) {
   const bufenlarge::SendTarget& target = target_of(handle);

@@ -39,6 +39,31 @@ TEST_CASE("connections that are not used close and open again, over and over, in
   }
 }
 
+// The kernels take some of the messages while the peer does not look, and libfabric keeps the others.
+TEST_CASE("a context that is idle can be closed, and its peer gets all messages", "[closing][F7]") {
+  constexpr std::uint32_t kSent = 1000;
+  for (const std::uint32_t bytes : {8u, 8'000u}) {
+    INFO(bytes << " bytes");
+    Job job(2, {{"PHASES", "8256"}, {"SLOTS", "1024"}});
+    job.send(0, 1, Vector({bytes}, kSent));
+    job.send(1, 0, Vector({bytes}, kSent));
+    for (std::uint32_t i = 0; i < kSent; ++i) REQUIRE(job[0].send(1, Vector({bytes}, i).rest(0)) == bytes);
+    if (bytes == 8) {
+      REQUIRE(comes_true([&] { return job[0].idle(); }, [&] { job[0].progress(); }));
+    } else {
+      for (int round = 0; round < 1000; ++round) {
+        REQUIRE_FALSE(job[0].idle());
+        job[0].progress();
+      }
+      REQUIRE(job.until([&] { return job[0].idle(); }));
+    }
+    job[0].close();
+    REQUIRE(job.until([&] { return !job[1].failures.empty(); }));
+    REQUIRE(job[1].messages[0].size() == 1 + kSent);
+    for (std::uint32_t i = 0; i < kSent; ++i) CHECK(job[1].messages[0][1 + i] == Vector({bytes}, i).bytes());
+  }
+}
+
 TEST_CASE("with a bound of two connections five processes all talk to each other", "[closing][S3]") {
   constexpr std::uint32_t kSize = 5;
   constexpr std::uint32_t kRounds = 4;

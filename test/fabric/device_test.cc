@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "fabric/job.h"
 #include "fabric/port_side.h"
 
 namespace bufenlarge::test {
@@ -153,6 +154,22 @@ TEST_CASE("where data wakes nobody a sleep on a device is short, and connection 
   CHECK(time_of([&] { CHECK(passive.port.sleep(kMinuteUs) == SleepEnd::kWoken); }) < kAtOnce);
   const FabricPort::Link link = active.open(passive, pattern(52));
   CHECK(comes_true([&] { return passive.port.sleep(kMinuteUs) == SleepEnd::kEvents; }, [&] { active.poll(); }));
+}
+
+TEST_CASE("on a device a context that is idle can be closed, and its peer gets all", "[.device][F7]") {
+  constexpr std::uint32_t kSent = 50;
+  for (const std::uint32_t bytes : {8u, 8'000u}) {
+    INFO(bytes << " bytes");
+    Job job(2, {{"PROVIDER", "verbs"}, {"INTERFACE", ""}, {"PHASES", "8256"}, {"SLOTS", "64"}});
+    job.send(0, 1, Vector({bytes}, kSent));
+    job.send(1, 0, Vector({bytes}, kSent));
+    for (std::uint32_t i = 0; i < kSent; ++i) REQUIRE(job[0].send(1, Vector({bytes}, i).rest(0)) == bytes);
+    REQUIRE(comes_true([&] { return job[0].idle(); }, [&] { job[0].progress(); }));
+    job[0].close();
+    REQUIRE(job.until([&] { return !job[1].failures.empty(); }));
+    REQUIRE(job[1].messages[0].size() == 1 + kSent);
+    for (std::uint32_t i = 0; i < kSent; ++i) CHECK(job[1].messages[0][1 + i] == Vector({bytes}, i).bytes());
+  }
 }
 
 }  // namespace

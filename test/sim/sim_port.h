@@ -78,6 +78,7 @@ class SimPort {
   [[nodiscard]] bool reached(const Link& link) const { return link && !link.endpoint()->unreached(); }
   [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
   [[nodiscard]] bool responded(const Link& link) const { return link.endpoint()->responded(); }
+  [[nodiscard]] bool settled(const Link& /*link*/, const HostQuestion<Region>& /*question*/) const { return true; }
   void give_up(Link& /*link*/) const {}  // each end of a connection is told in any case
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }

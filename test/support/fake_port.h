@@ -34,6 +34,8 @@ class FakePort {
     bool connected = false;
     std::uint32_t group = 0;
     bool reached = true;         // the peer's host has responded
+    bool settled = true;         // it has what was written
+    int asked_settled = 0;
     std::uint32_t asked = 0;     // how often ask() was called
     bool responds = false;       // the host, to what it was asked
     bool given_up = false;
@@ -118,6 +120,10 @@ class FakePort {
   [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
   [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
   [[nodiscard]] bool responded(const Link& link) const { return link.state()->asked != 0 && link.state()->responds; }
+  [[nodiscard]] bool settled(const Link& link, const HostQuestion<Region>& /*question*/) const {
+    ++link.state()->asked_settled;
+    return link.state()->settled;
+  }
   void give_up(const Link& link) { link.state()->given_up = true; }
   WriteResult write(Link& link, const RdmaWrite<Region>& order);
   [[nodiscard]] std::uint64_t now_us() const { return now; }

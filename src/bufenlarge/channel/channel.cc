@@ -275,6 +275,11 @@ bool Channel<PortT>::idle() const {
 }
 
 template <class PortT>
+bool Channel<PortT>::settled() {
+  return idle() && (!connected() || link_.settled());
+}
+
+template <class PortT>
 bool Channel<PortT>::unused() const {
   const bool listed = link_.listed() || connection_.listed() || receive_ring_.listed();
   const bool over = failed() ? released_ : !rendezvous_ && connection_.state() == Connect::State::kIdle;

@@ -116,6 +116,8 @@ class Channel : public SendTarget {
   [[nodiscard]] bool unused() const;
   // Everything that was accepted is written and completed locally.
   [[nodiscard]] bool idle() const;
+  // ... and has reached the peer's host, as far as the port can tell. May ask it.
+  [[nodiscard]] bool settled();
 
   // To be called now and then: asks for a smaller send ring when the present one is not needed.
   void look_at_use(std::uint64_t now_us);

@@ -94,7 +94,7 @@ class Context {
 
   // One round. Returns how many things moved.
   unsigned progress();
-  [[nodiscard]] bool idle() const;
+  [[nodiscard]] bool idle();
   // Waits until something may have come, `timeout_us` microseconds at most. To be called right after a round in which
   // nothing moved. Returns false, at once, where the port cannot wait for that, or when there is work left.
   bool sleep(std::uint32_t timeout_us);

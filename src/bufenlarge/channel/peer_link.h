@@ -68,6 +68,10 @@ class PeerLink final : private StateLog {
            port_.ask(endpoint_, {control_.region(), words_to_.address, words_to_.key});
   }
   [[nodiscard]] bool responded() { return port_.responded(endpoint_); }
+  // Whether all that was written has reached the peer's host; asks where the port does not know.
+  [[nodiscard]] bool settled() {
+    return !ready() || port_.settled(endpoint_, {control_.region(), words_to_.address, words_to_.key});
+  }
   void give_up() { port_.give_up(endpoint_); }
   // Ends the endpoint's completions and events.
   void close();

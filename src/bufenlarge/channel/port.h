@@ -18,6 +18,8 @@
 //          ask() asks the peer's host whether it still responds: the kernel or the device there, so that of a process
 //          that computes or is stopped responds, too. No memory is read or written. It returns false when nothing can
 //          be asked now; otherwise responded() returns true from when the host has responded since.
+//          settled() returns whether all that was written to the link has reached the peer's host: its kernel or its
+//          device. The link may be closed then. Where it does not know, it asks, and tells in a later call.
 //          give_up() says that the host is taken for lost. The close of the link then tells it so at once, for it may
 //          hear and not be heard, and what it did not acknowledge is dropped.
 //          completions_mark() returns a mark in the completion queue of the link, and completions_read(mark) true when
@@ -112,7 +114,7 @@ struct RdmaWrite {
   std::uint32_t sequence = 0;  // of the read request, with kLastData; otherwise 0
 };
 
-// What ask() may name: registered memory of this side and of the peer.
+// What ask() and settled() may name: registered memory of this side and of the peer.
 template <class Region>
 struct HostQuestion {
   const Region& region;
@@ -172,6 +174,7 @@ concept Port = requires(P port, typename P::Region region, typename P::Link link
   { port.reached(link) } -> std::same_as<bool>;
   { port.ask(link, question) } -> std::same_as<bool>;
   { port.responded(link) } -> std::same_as<bool>;
+  { port.settled(link, question) } -> std::same_as<bool>;
   port.give_up(link);
   { port.has_room(RoomFor::kAttempt) } -> std::same_as<bool>;
   { port.write(link, write) } -> std::same_as<WriteResult>;

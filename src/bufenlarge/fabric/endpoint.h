@@ -29,7 +29,7 @@ struct WritePart {
 inline constexpr std::size_t kWritePartsMax = 4;
 
 struct Endpoint {
-  enum class Operation : std::uint8_t { kSlots, kWord, kData, kMessage, kReceive, kQuestion };
+  enum class Operation : std::uint8_t { kSlots, kWord, kData, kMessage, kReceive, kQuestion, kFence };
   // What the context of an operation points to.
   struct Tag {
     Endpoint* endpoint;  // nullptr: a receive that all endpoints share
@@ -43,7 +43,8 @@ struct Endpoint {
               {this, Operation::kData},
               {this, Operation::kMessage},
               {this, Operation::kReceive},
-              {this, Operation::kQuestion}}} {}
+              {this, Operation::kQuestion},
+              {this, Operation::kFence}}} {}
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -58,7 +59,15 @@ struct Endpoint {
     std::uint64_t asked_us = 0;
   };
 
-  std::array<Tag, 6> tags;
+  // Whether the peer's host has what was written (fabric_port_ask.cc).
+  enum class Written : std::uint8_t {
+    kAll,     // it has
+    kMore,    // not known
+    kFenced,  // ... but a fence was posted behind all writes, and has not ended
+    kSent,    // ... and the fence has ended
+  };
+
+  std::array<Tag, 7> tags;
   EndpointFid fid;
   void* user = nullptr;  // of the link, handed to each callback; nullptr after it was closed
   FabricPort* port = nullptr;
@@ -72,16 +81,24 @@ struct Endpoint {
   std::uint32_t posted = 0;    // entries of the send queue whose completion was not read yet
   std::uint32_t completed = 0;  // those whose completion was, modulo 2^32
   Question question;
+  Written written = Written::kAll;
+  bool fence = false;  // posted, and has not ended
   // When it was closed: its queue, a mark in that, and how often the event queue had been found empty.
   const CompletionQueue* closed_queue = nullptr;
   std::uint64_t closed_mark = 0;
   std::uint64_t events_empty = 0;
 
+  void end_fence() {
+    fence = false;
+    if (written == Written::kFenced) written = Written::kSent;
+  }
+
   // For another connection.
   void renew() {
     held_count = received = posted = completed = 0;
     question = {};
-    holds_data = false;
+    written = Written::kAll;
+    holds_data = fence = false;
   }
 };
 

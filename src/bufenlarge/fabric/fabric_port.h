@@ -70,6 +70,7 @@ class FabricPort {
   // See channel/port.h.
   [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
   [[nodiscard]] bool responded(Link& link);
+  [[nodiscard]] bool settled(Link& link, const HostQuestion<Region>& question);
   void give_up(Link& link);
   // Closes the endpoint of a link, and gives back what it holds; that of an attempt, on iWARP, when it has its event.
   // Called by the link.
@@ -77,6 +78,7 @@ class FabricPort {
 
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write) {
     if (!link) [[unlikely]] return WriteResult::kFailed;
+    link.endpoint()->written = Endpoint::Written::kMore;
     if (verbs_) return write_verbs(link, write);
     ready_.heat(*link.endpoint()->queue);
     const WritePart part{write.from, write.region.descriptor(), write.bytes, write.address, write.key};
@@ -195,6 +197,9 @@ class FabricPort {
   [[nodiscard]] WriteResult write_verbs(Link& link, RdmaWrite<Region> write) const;
   [[nodiscard]] bool ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& question) const;
   [[nodiscard]] bool ask_tcp(Endpoint& endpoint);
+  [[nodiscard]] bool post_fence(Endpoint& endpoint, const HostQuestion<Region>& question) const;
+  // The descriptor of a connection of tcp, or -1.
+  [[nodiscard]] int socket_of(const Endpoint& endpoint);
   static WriteResult result_of(ssize_t code, bool copied) {
     if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
     return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;

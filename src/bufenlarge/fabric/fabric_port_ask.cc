@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a FabricPort asks whether the host of a peer still responds.
+// How a FabricPort asks whether the host of a peer still responds, and whether it has what was written.
 //
 // On tcp the kernel has the response: in what it knows of the connection (tcp_sockets.h). On verbs it is the end of an
 // RDMA read of no bytes, which the peer's device, or the kernel that is one, responds to; a write would not do on
@@ -42,15 +42,48 @@ bool FabricPort::ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& quest
 
 bool FabricPort::ask_tcp(Endpoint& endpoint) {
   constexpr std::uint64_t kProbesInTime = 16;  // so that some may be lost
+  const int socket = socket_of(endpoint);
+  endpoint.question = {.socket = socket, .asked_us = now_us()};
+  return socket >= 0 && begin_probes(socket, peer_timeout_us_ / kProbesInTime / 1'000'000);
+}
+
+int FabricPort::socket_of(const Endpoint& endpoint) {
   SocketAddress own;
   SocketAddress peer;
   std::size_t own_bytes = SocketAddress::kBytesMax;
   std::size_t peer_bytes = SocketAddress::kBytesMax;
   const bool stands = fi_getname(&endpoint.fid->fid, own.data(), &own_bytes) == 0 &&
                       fi_getpeer(endpoint.fid.get(), peer.data(), &peer_bytes) == 0;
-  const int socket = stands ? sockets_.find(own, peer) : -1;
-  endpoint.question = {.socket = socket, .asked_us = now_us()};
-  return socket >= 0 && begin_probes(socket, peer_timeout_us_ / kProbesInTime / 1'000'000);
+  return stands ? sockets_.find(own, peer) : -1;
+}
+
+// On RoCE a write ends when the peer's device has it.
+bool FabricPort::settled(Link& link, const HostQuestion<Region>& question) {
+  using Written = Endpoint::Written;
+  Endpoint& endpoint = *link.endpoint();
+  if (verbs_ && !write_ends_here(*info_)) return true;
+  if (endpoint.written == Written::kMore && !endpoint.fence && endpoint.held_count == 0 &&
+      post_fence(endpoint, question)) {
+    endpoint.written = Written::kFenced;
+    endpoint.fence = true;
+  }
+  if (endpoint.written == Written::kSent && (verbs_ || all_acknowledged(socket_of(endpoint))))
+    endpoint.written = Written::kAll;
+  return endpoint.written == Written::kAll;
+}
+
+// A read of no bytes on iWARP, which the peer's device responds to after it has placed what came before. On tcp a write
+// of no bytes: it ends when the kernel has what came before, and the kernel knows what the peer's has acknowledged.
+bool FabricPort::post_fence(Endpoint& endpoint, const HostQuestion<Region>& question) const {
+  const fi_rma_iov to{question.address, 0, question.key};
+  const iovec from{question.region.data(), 0};
+  void* descriptor = question.region.descriptor();
+  const fi_msg_rma message{&from, &descriptor, 1, 0, &to, 1, endpoint.context(Endpoint::Operation::kFence), 0};
+  if (!verbs_) return fi_writemsg(endpoint.fid.get(), &message, FI_COMPLETION) == 0;
+  if (endpoint.posted == info_->tx_attr->size || fi_readmsg(endpoint.fid.get(), &message, FI_COMPLETION) != 0)
+    return false;
+  ++endpoint.posted;
+  return true;
 }
 
 }  // namespace bufenlarge

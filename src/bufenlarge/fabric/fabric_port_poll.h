@@ -73,6 +73,7 @@ void FabricPort::on_entry(Handler& handler, const fi_cq_data_entry& entry) {
   if (tag->operation == Operation::kSlots) handler.on_written(endpoint.user);
   if (tag->operation == Operation::kData) handler.on_data_written(endpoint.user);
   if (tag->operation == Operation::kQuestion) endpoint.question.done = true;
+  if (tag->operation == Operation::kFence) endpoint.end_fence();
 }
 
 // A notification, or the end of a response. The receive is posted again before the peer can use it: the channel

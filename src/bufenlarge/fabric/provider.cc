@@ -148,6 +148,8 @@ bool has_immediate_data(const fi_info& info) { return info.domain_attr->cq_data_
 
 bool close_waits_for_answer(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_IWARP; }
 
+bool write_ends_here(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_IWARP; }
+
 bool first_write_may_stall(const fi_info& info) { return info.ep_attr->protocol == FI_PROTO_IWARP; }
 
 // A window needs no message that advertises a source first, so these bounds may be lower than kRendezvousMin

@@ -44,6 +44,9 @@ bool has_immediate_data(const fi_info& info);
 // attempts to each other would both wait.
 bool close_waits_for_answer(const fi_info& info);
 
+// Returns true if a write may end before the peer's device has it: on iWARP when the own kernel has it.
+bool write_ends_here(const fi_info& info);
+
 // Returns true if what the active side writes first may stay unseen at the passive side until another write comes. siw
 // accepts a connection before it listens for data on it (siw_accept), and no offer of libfabric tells siw from another
 // iWARP device.

@@ -2,7 +2,9 @@
 #include "fabric/tcp_sockets.h"
 
 #include <dirent.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>  // glibc's struct tcp_info ends before tcpi_notsent_bytes
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -69,6 +71,11 @@ void end_probes(int socket) { (void)set_option(socket, SOL_SOCKET, SO_KEEPALIVE,
 void end_by_reset(int socket) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   (void)setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+bool all_acknowledged(int socket) {
+  int bytes = 0;
+  return ioctl(socket, SIOCOUTQ, &bytes) != 0 || bytes == 0;
 }
 
 // Bytes that are not sent while none is on its way wait for the peer's window. One probe of that may be lost; two that

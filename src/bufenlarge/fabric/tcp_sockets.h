@@ -45,6 +45,9 @@ void end_probes(int socket);
 // peer's host to acknowledge what was sent before, and the end would come behind that.
 void end_by_reset(int socket);
 
+// Returns whether the peer's kernel has acknowledged all that was sent (SIOCOUTQ, tcp(7)), or there is no such socket.
+[[nodiscard]] bool all_acknowledged(int socket);
+
 // Returns whether a segment of the peer's host has come within the last `ms` milliseconds, or none is to be expected:
 // a peer that takes nothing, since it is stopped, is probed in intervals that grow to two minutes (TCP's zero window).
 [[nodiscard]] bool host_responded(int socket, std::uint64_t ms);

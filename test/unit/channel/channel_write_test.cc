@@ -29,6 +29,28 @@ TEST_CASE("no more writes are in flight than the bound", "[channel]") {
   CHECK(drain(peer).marks.size() == 40);
 }
 
+TEST_CASE("a context is idle when all peers' hosts have what was written, and asks all of them", "[channel][F7]") {
+  ContextFixture fixture(settings(phases({{512, 64}})));
+  for (const std::uint32_t rank : {1u, 2u, 3u}) fixture.connect(rank);
+  const std::vector<FakePort::LinkState*> links = fixture.port.opened;
+  REQUIRE(links.size() == 3);
+  CHECK(fixture.context.idle());
+  links[0]->settled = links[2]->settled = false;
+  const int before[] = {links[0]->asked_settled, links[1]->asked_settled, links[2]->asked_settled};
+  CHECK_FALSE(fixture.context.idle());
+  for (int i = 0; i < 3; ++i) CHECK(links[static_cast<std::size_t>(i)]->asked_settled == before[i] + 1);
+  links[0]->settled = true;
+  CHECK_FALSE(fixture.context.idle());
+  links[2]->settled = true;
+  CHECK(fixture.context.idle());
+  // event: a channel that has something to write itself is not asked about
+  const int asked = links[1]->asked_settled;
+  fixture.port.completes = false;
+  REQUIRE(fixture.send({300}, 2) == Sent{Status::kOk, 300});
+  CHECK_FALSE(fixture.context.idle());
+  CHECK(links[1]->asked_settled == asked);
+}
+
 TEST_CASE("slots that lie next to each other with little between them go out as one write", "[channel]") {
   ContextFixture fixture(without_enlargement(two_phases()));
   FakePeer& peer = fixture.connect();  // the Hello took slot 0
