@@ -74,6 +74,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_get.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_origin.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_target.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_shm_room.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_sleep.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_spawn_queue.c \

@@ -25,6 +25,9 @@ uint64_t MPIDI_BUFENLARGE_digest(const char *text);
 int MPIDI_BUFENLARGE_count_odd(const MPIDI_BUFENLARGE_share_t * share, int *odd_p, int *count_p);
 int MPIDI_BUFENLARGE_refuse(int odd, int count);
 
+/* bufenlarge_shm_room.c */
+void MPIDI_BUFENLARGE_shm_warn(void);
+
 /* bufenlarge_exchange.c */
 int MPIDI_BUFENLARGE_exchange(int start_errno);
 int MPIDI_BUFENLARGE_addresses_free(void);

@@ -53,6 +53,7 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     mpi_errno = MPIDI_BUFENLARGE_knobs_read();
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_BUFENLARGE_knobs_warn();
+    MPIDI_BUFENLARGE_shm_warn();
     MPIDI_BUFENLARGE_pvars_register();
     for (int i = 0; i < MPIDI_BUFENLARGE_WANTED_VCIS; i++) {
         MPIDI_BUFENLARGE_vci(i)->number = i;
