@@ -156,6 +156,12 @@ TEST_CASE("a read gets what was advertised, and memory changes hands when a call
         BUFENLARGE_COUNT(overtakes)});
 }
 
+TEST_CASE("processes with little memory for transfers do not wait for each other", "[sim][F7]") {
+  hold(SimKind::kScarce, 500,
+       {BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(bytes_read), BUFENLARGE_COUNT(data_writes), BUFENLARGE_COUNT(held),
+        BUFENLARGE_COUNT(read_fragments), BUFENLARGE_COUNT(same_memory), BUFENLARGE_COUNT(ends)});
+}
+
 TEST_CASE("no transfer uses memory through a registration from before it was unmapped", "[sim][K1]") {
   hold(SimKind::kKept, 500,
        {BUFENLARGE_COUNT(reads), BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(unmaps), BUFENLARGE_COUNT(kept_hits),

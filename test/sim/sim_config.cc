@@ -28,6 +28,7 @@ class Draw {
     if (kind_ == SimKind::kStall) config_.peers = random_.between(3, 5);
     if (is(SimKind::kDeath) || is(SimKind::kSilence)) config_.peers = random_.between(2, 5);
     if (kind_ == SimKind::kBudget) config_.peers = random_.between(3, 8);
+    if (kind_ == SimKind::kScarce) config_.peers = random_.between(3, 6);
     if (kind_ == SimKind::kRoom) config_.peers = random_.between(3, 10);
     if (kind_ == SimKind::kCrowd) config_.peers = random_.between(24, 64);
     if (kind_ == SimKind::kThousands) config_.peers = 4096;
@@ -245,6 +246,7 @@ std::uint32_t Draw::messages_max() const {
   switch (kind_) {
     case SimKind::kTight: return 60;
     case SimKind::kReads:
+    case SimKind::kScarce:
     case SimKind::kKept: return 20;
     case SimKind::kCrowd: return 800;
     case SimKind::kEarned: return 400;

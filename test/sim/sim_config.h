@@ -68,6 +68,9 @@ struct SimConfig {
   std::uint32_t port_links_max = 0;  // what a process has descriptors for; 0: no bound
   bool virtual_addresses = false;
   std::uint64_t kept_bytes = 0;  // that may stay registered
+  std::uint32_t requests_max = 0;  // reads that a process has under way; 0: as many as there can be
+  std::uint64_t source_bytes_max = 0;       // registered at once, where requests_max is not 0
+  std::uint64_t destination_bytes_max = 0;  // the same
   bool blind = false;            // see SimFabric
   std::vector<SimMessagePlan> plan;
   std::vector<SimReadPlan> reads;
@@ -116,6 +119,7 @@ enum class SimKind : std::uint8_t {
   kBudget,       // pinned memory is limited to little more than connections begin with
   kKept,         // reads of memory that stays registered, and is unmapped now and then
   kSilence,      // a host vanishes, or nobody dies and hosts are asked again and again
+  kScarce,       // reads above all, with little memory and few requests for those that are under way
 };
 [[nodiscard]] constexpr bool closes(SimKind kind) {
   return kind == SimKind::kIdle || kind == SimKind::kRoom || kind == SimKind::kCrowd || kind == SimKind::kThousands;

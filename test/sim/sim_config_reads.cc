@@ -16,7 +16,8 @@ class Reads {
 
   void draw() {
     const bool kept = kind_ == SimKind::kKept;
-    const bool all = kind_ == SimKind::kReads || kept;
+    const bool scarce = kind_ == SimKind::kScarce;
+    const bool all = kind_ == SimKind::kReads || kept || scarce;
     if (kind_ == SimKind::kStall || (!all && random_.chance(500))) return;
     config_.faults.registration_fails = one_of({0, 0, 100, 500, 1000});
     const std::uint32_t count = all ? random_.between(5, 60) : random_.between(1, 15);
@@ -33,6 +34,11 @@ class Reads {
       plan.start_us += random_.below(100);
       config_.reads.push_back(std::move(plan));
     }
+    if (scarce) {
+      config_.source_bytes_max = one_of({1, 1, 3000, 30'000});
+      config_.destination_bytes_max = one_of({1, 3000, 30'000, kBytes, kBytes});
+      config_.requests_max = one_of({1, 1, 2, 3});
+    }
     std::ranges::stable_sort(config_.reads, {}, &SimReadPlan::start_us);
   }
 
@@ -45,7 +51,8 @@ class Reads {
 
   std::vector<std::uint32_t> cut(std::uint32_t bytes) {
     std::vector<std::uint32_t> sizes;
-    const std::uint32_t count = random_.chance(400) ? 1 : one_of({2, 3, 10, 70});
+    // Of many segments not all are asked for at once.
+    const std::uint32_t count = kind_ == SimKind::kScarce ? 60 : random_.chance(400) ? 1 : one_of({2, 3, 10, 70});
     for (std::uint32_t left = bytes; left != 0;) {
       const bool rest = sizes.size() + 1 >= count;
       sizes.push_back(rest ? left : std::min(left, random_.between(1, 2 * bytes / count + 1)));

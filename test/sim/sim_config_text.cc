@@ -49,6 +49,10 @@ std::string describe(const SimConfig& config) {
               ? ", at most " + std::to_string(config.channel.memory_max) + " bytes pinned"
               : "") +
          (config.kept_bytes != 0 ? ", " + std::to_string(config.kept_bytes) + " bytes stay registered" : "") +
+         (config.requests_max != 0 ? ", at most " + std::to_string(config.source_bytes_max) + " bytes of sources, " +
+                                         std::to_string(config.destination_bytes_max) + " of destinations and " +
+                                         std::to_string(config.requests_max) + " requests of transfers"
+                                   : "") +
          ", at most " + std::to_string(config.channel.hot_max) + " hot channels";
 }
 

@@ -60,6 +60,12 @@ class Context {
   }
   // The bound on registered window memory, in bytes; none before.
   void set_window_bytes_max(std::uint64_t bytes) { windows_.set_bytes_max(bytes); }
+  // Bounds the registered sources and destinations of transfers under way, in bytes, and the read requests.
+  void bound_transfers(std::uint64_t sources, std::uint64_t destinations, std::uint32_t requests) {
+    core_.source_registrations.set_bytes_max(sources);
+    core_.destination_registrations.set_bytes_max(destinations);
+    core_.reads.set_most(requests);
+  }
   // Lets all peers read this memory, and write it where the fabric can tell of that, until deregister_window(). False
   // when the registration is refused, or beyond the bound.
   [[nodiscard]] bool register_window(void* memory, std::size_t bytes, Window& window) {

@@ -24,7 +24,9 @@ class ReadTable {
     std::uint32_t uses = 0;
   };
 
-  [[nodiscard]] bool full() const { return count_ == kReadsPerPortMax; }
+  // 1 to kReadsPerPortMax, which is the default.
+  void set_most(std::uint32_t most) { most_ = most; }
+  [[nodiscard]] bool full() const { return count_ >= most_; }
 
   // Adds a request of `read` from `offset` on and returns its sequence, never 0. To be called only while not full().
   [[nodiscard]] std::uint32_t add(Reader* reader, Read* read, std::uint64_t offset) {
@@ -56,6 +58,7 @@ class ReadTable {
   std::array<Entry, kReadsPerPortMax> entries_;
   std::uint32_t next_ = 0;
   std::uint32_t count_ = 0;
+  std::uint32_t most_ = kReadsPerPortMax;
 };
 
 }  // namespace bufenlarge

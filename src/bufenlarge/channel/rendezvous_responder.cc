@@ -84,14 +84,16 @@ bool RendezvousResponder<PortT>::respond(Response& response) {
   return true;
 }
 
-// Registers the sources, only now that they are needed. False when that has to wait.
+// Registers the sources, only now that they are needed. False when that has to wait: for the own device, which still
+// reads other sources, and for nobody else.
 template <class PortT>
 bool RendezvousResponder<PortT>::register_sources(Response& response) {
   auto& core = link_.core();
   for (const SourceRef<Port>& source : response.sources) {
     if (!response.plan.through_ring() && !source->through_ring && !source->memory.registered()) {
-      const RegisterResult result =
-          source->memory.register_all(core.port, MemoryUse::kSource, core.source_registrations);
+      RegisterResult result = source->memory.register_all(core.port, MemoryUse::kSource, core.source_registrations);
+      if (result == RegisterResult::kWait && core.sources.give_way())
+        result = source->memory.register_all(core.port, MemoryUse::kSource, core.source_registrations);
       if (result == RegisterResult::kWait) return give_back_sources(response);
       source->through_ring = result == RegisterResult::kRefused;
       if (source->through_ring) ++core.rendezvous.refused;

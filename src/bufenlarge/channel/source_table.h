@@ -130,6 +130,19 @@ class SourceTable {
            });
   }
 
+  // Ends the registrations of sources that nobody uses now: each waits for the next request of a read. Returns whether
+  // there were any.
+  [[nodiscard]] bool give_way() {
+    bool any = false;
+    for (Entry& entry : entries_) {
+      const bool waits = entry.used && !entry.source.is_window() && entry.source.uses == 0;
+      if (!waits || !entry.source.memory.registered()) continue;
+      entry.source.memory.unregister();
+      any = true;
+    }
+    return any;
+  }
+
   [[nodiscard]] std::size_t size() const { return entries_.size() - free_.size(); }
 
  private:

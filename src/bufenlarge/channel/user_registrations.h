@@ -2,7 +2,8 @@
 // All current registrations of user memory used as sources (or as destinations), of all channels of a context.
 //
 // On verbs a registration pins memory, so their bytes are bounded. Sources and destinations have bounds of their own:
-// sources wait for nobody but the own device, so they always come free, and with them the peers' destinations.
+// sources wait for nobody but the own device, so they always come free, and with them the peers' destinations. One that
+// waits for the next request of its read gives way (SourceTable::give_way).
 //
 // A registration is held by the transfers that use it. Transfers of the same range that are under way at once share
 // one: a buffer that goes to several peers, or goes again before it is complete. With its last holder it ends, or

@@ -253,6 +253,39 @@ TEST_CASE("a response waits for registrations and keeps none meanwhile", "[respo
   }
 }
 
+TEST_CASE("a source that waits for the next request of its read gives way to one that is asked for",
+          "[responder][memory][F7]") {
+  ResponderFixture fixture;
+  auto& registrations = fixture.core.source_registrations;
+  registrations.set_bytes_max(1000);
+  const Vector first({600}, 3), second({600}, 4);
+  const std::uint32_t one = fixture.advertise(first), two = fixture.advertise(second);
+  const Memory& to = fixture.fabric.add(600);
+  fixture.port.completes = false;
+  fixture.request({{0, one, 200}}, {{to.address, to.key, 200}});
+  fixture.serve();
+  REQUIRE(registrations.bytes() == 600);
+  // event: another source is asked for while the device still reads the first
+  const Memory& to_second = fixture.request_all(second, two, kReadLast, 6);
+  fixture.serve();
+  CHECK(fixture.responder.pending());
+  CHECK(registrations.bytes() == 600);
+  fixture.port.completes = true;
+  fixture.poll();
+  fixture.serve();
+  CHECK_FALSE(fixture.responder.pending());
+  CHECK(ResponderFixture::holds(to_second, second));
+  fixture.poll();
+  CHECK(registrations.bytes() == 0);
+  // event: the next request of the first read
+  fixture.request({{200, one, 400}}, {{to.address + 200, to.key, 400}}, kReadLast, 7);
+  fixture.serve();
+  fixture.poll();
+  CHECK(ResponderFixture::holds(to, first));
+  CHECK(fixture.upper.releases.size() == 2);
+  CHECK(registrations.bytes() == 0);
+}
+
 TEST_CASE("at the loss all sources of the peer end once, and an ended window leaves", "[responder][loss]") {
   ResponderFixture fixture;
   fixture.port.completes = false;
