@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A process that has few file descriptors, in a process of its own as they count per process, and many callers.
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,10 +127,31 @@ class Called {
   pid_t pid_ = -1;
 };
 
-void run(std::uint32_t callers) {
+// Connections to a process over which nothing is said.
+class Strangers {
+ public:
+  Strangers(std::uint32_t count, const std::byte* address) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      sockets_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      REQUIRE(sockets_.back() >= 0);
+      (void)connect(sockets_.back(), reinterpret_cast<const sockaddr*>(address), sizeof(sockaddr_in));
+    }
+  }
+  Strangers(const Strangers&) = delete;
+  Strangers& operator=(const Strangers&) = delete;
+  ~Strangers() {
+    for (const int one : sockets_) close(one);
+  }
+
+ private:
+  std::vector<int> sockets_;
+};
+
+void run(std::uint32_t callers, std::uint32_t strangers = 0) {
   Called called(callers);
   Bytes addresses(16);  // of IPv4
   REQUIRE(read_all(called.from, addresses.data(), addresses.size()));
+  const Strangers silent(strangers, addresses.data());
   std::vector<std::unique_ptr<Process>> calling;
   for (std::uint32_t rank = 1; rank <= callers; ++rank) {
     calling.push_back(std::make_unique<Process>(KnobTexts{{"CONNECT_TIMEOUT", "5s"}}, rank, callers + 1, kJobKey));
@@ -160,6 +183,11 @@ void run(std::uint32_t callers) {
 TEST_CASE("all of 40 callers are served by a process with 20 descriptors to spare", "[descriptors][S4]") { run(40); }
 
 TEST_CASE("all of 400 callers are served by a process with 20 descriptors to spare", "[descriptors][S4]") { run(400); }
+
+TEST_CASE("callers are served by a process with 20 descriptors, though 100 strangers call and say nothing",
+          "[descriptors][F6]") {
+  run(40, 100);
+}
 
 }  // namespace
 }  // namespace bufenlarge::test

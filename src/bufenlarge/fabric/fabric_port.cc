@@ -226,6 +226,11 @@ void EndpointLink::close() {
 
 bool FabricPort::has_room(RoomFor what) {
   if (verbs_ || descriptors_.hold(what == RoomFor::kAttempt ? 1 : 0)) return true;
+  constexpr std::uint64_t kSilentMs = 3000;
+  if (now_us() - strangers_ended_us_ > kSilentMs * 1000 / 4) {
+    strangers_ended_us_ = now_us();
+    (void)TcpSockets::end_silent(address_.port(), kSilentMs);
+  }
   if (on_no_descriptor_) std::exchange(on_no_descriptor_, nullptr)();
   return false;
 }

@@ -101,7 +101,8 @@ class FabricPort {
   void set_on_no_descriptor(std::function<void()> callback) { on_no_descriptor_ = std::move(callback); }
   // What connections take here, and what there is of it; without what the port does not know of.
   [[nodiscard]] ConnectionLimits connection_limits() const;
-  // On tcp, whether there is a file descriptor to spare. On verbs a connection takes none.
+  // On tcp, whether there is a file descriptor to spare; while there is none, connections of strangers who say nothing
+  // for three seconds are ended. On verbs a connection takes none.
   [[nodiscard]] bool has_room(RoomFor what);
   // Returns the text of the last error: when open() or accept() returned an empty link, the call that failed
   // and why.
@@ -239,6 +240,7 @@ class FabricPort {
   std::function<void()> on_no_descriptor_;
   DescriptorReserve descriptors_;
   std::uint64_t events_read_us_ = 0;
+  std::uint64_t strangers_ended_us_ = 0;  // when it was looked for them
   static constexpr std::uint32_t kEventFailuresMax = 64;
   std::uint32_t events_failed_ = 0;  // reads of the event queue that failed by themselves, one after the other
   std::uint64_t events_empty_ = 0;  // times that the event queue was found empty

@@ -5,6 +5,7 @@
 #include <linux/sockios.h>
 #include <linux/tcp.h>  // glibc's struct tcp_info ends before tcpi_notsent_bytes
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -56,6 +57,21 @@ void TcpSockets::look_through_descriptors() {
     if (end == entry->d_name || !read(static_cast<int>(socket), connection)) continue;
     known_[connection] = static_cast<int>(socket);
   }
+}
+
+unsigned TcpSockets::end_silent(std::uint16_t port, std::uint64_t ms) {
+  unsigned ended = 0;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  for (int socket = 0; static_cast<rlim_t>(socket) < std::min<rlim_t>(limit.rlim_cur, 1u << 20); ++socket) {
+    Connection connection;
+    tcp_info info{};
+    socklen_t bytes = sizeof info;
+    if (!read(socket, connection) || connection.own.port() != port) continue;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 || info.tcpi_bytes_received != 0) continue;
+    if (info.tcpi_last_data_recv >= ms) ended += shutdown(socket, SHUT_RDWR) == 0 ? 1 : 0;
+  }
+  return ended;
 }
 
 bool begin_probes(int socket, std::uint64_t interval_s) {

@@ -2,7 +2,8 @@
 // The kernel's view of the connections of libfabric's tcp provider: whether the host at the other end responds.
 //
 // libfabric hands out no descriptor of an endpoint, so it is found by the addresses of the connection. The sockets stay
-// libfabric's: nothing is read, written or closed here. One thread at a time may call an object.
+// libfabric's: nothing is read, written or closed here, but a stranger's connection is shut down. One thread at a time
+// may call an object.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@ class TcpSockets {
   // Returns the descriptor of this process's socket between the two addresses, or -1 where there is none. Looks through
   // all descriptors of the process when it does not know the socket.
   [[nodiscard]] int find(const SocketAddress& own, const SocketAddress& peer);
+  // Ends the connections to this port that have stood for `ms` milliseconds and over which nothing has come: whoever
+  // calls a process of the job says at once who it is. Returns how many there were. Opens no descriptor.
+  static unsigned end_silent(std::uint16_t port, std::uint64_t ms);
 
  private:
   // No two connections of a process have the same own port and the same peer.
