@@ -184,8 +184,7 @@ BUFENLARGE_API void bufenlarge_context_address(const bufenlarge_context_t *conte
 /* Writes what has to be equal in all processes of a job before they may connect: wire version, libfabric's
  * provider and protocol, IPv4 or IPv6, PHASES and SLOTS, an item a line. Equal items make equal texts. A buffer of
  * BUFENLARGE_MESSAGE_BYTES holds it. */
-BUFENLARGE_API void bufenlarge_context_agreement(const bufenlarge_context_t *context, char *text,
-                                                 size_t text_bytes);
+BUFENLARGE_API void bufenlarge_context_agreement(const bufenlarge_context_t *context, char *text, size_t text_bytes);
 
 /* Gives the context the addresses of all processes of the job, in order of rank (`count` equals the
  * configured size), and copies them. To be called, or the next, before bufenlarge_context_channel(). */
@@ -219,11 +218,9 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_context_add_peer(bufenlarge_contex
  * from a callback. */
 BUFENLARGE_API int bufenlarge_context_forget_peer(bufenlarge_context_t *context, uint32_t peer);
 
-/* Returns the channel to `peer`, which the context owns. The first call creates it, without
- * connecting. NULL when memory is exhausted or `peer` is out of range. The own rank gives a loopback
- * channel. */
-BUFENLARGE_API bufenlarge_channel_t *bufenlarge_context_channel(bufenlarge_context_t *context,
-                                                                uint32_t peer);
+/* Returns the channel to `peer`, which the context owns. The first call creates it, without connecting. NULL when
+ * memory is exhausted or `peer` is out of range. The own rank gives a loopback channel. */
+BUFENLARGE_API bufenlarge_channel_t *bufenlarge_context_channel(bufenlarge_context_t *context, uint32_t peer);
 
 /* Makes one bounded round of progress: completions, connection events, arrived slots, grants,
  * acknowledgements, timers. Returns the number of events handled; 0 when there were none. */
@@ -249,6 +246,10 @@ BUFENLARGE_API int bufenlarge_context_shares_processors(const bufenlarge_context
 /* Returns 1 when everything that send accepted, on all channels that have not failed, has reached the kernel or the
  * device of the peer's host; else 0. May ask it, so make progress between two calls. */
 BUFENLARGE_API int bufenlarge_context_idle(bufenlarge_context_t *context);
+
+/* Returns 1 when all that is written and completed locally. Asks nobody. On tcp libfabric and the kernel may have it
+ * yet, and a peer's kernel takes up to 40 ms to say that it has it: for where something else tells that it was read. */
+BUFENLARGE_API int bufenlarge_context_written(const bufenlarge_context_t *context);
 
 /* ---- channel ----------------------------------------------------------------------------- */
 
@@ -300,8 +301,7 @@ typedef struct {
     size_t window_write_min; /* smallest write into window memory that beats a message */
 } bufenlarge_limits_t;
 
-BUFENLARGE_API void bufenlarge_context_limits(const bufenlarge_context_t *context,
-                                              bufenlarge_limits_t *limits_p);
+BUFENLARGE_API void bufenlarge_context_limits(const bufenlarge_context_t *context, bufenlarge_limits_t *limits_p);
 
 /* Advertises these segments, as one range of bytes, to the channel's peer, and returns in *source_p
  * the source handle (never 0) that the caller tells the peer. The segments may not change until
@@ -326,8 +326,7 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t 
 
 /* Tells the peer that this side will not read its source (again); the peer's source_released
  * follows. No callback comes on this side. */
-BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_release_source(bufenlarge_channel_t *channel,
-                                                                     uint32_t source);
+BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_release_source(bufenlarge_channel_t *channel, uint32_t source);
 
 /* ---- registrations that stay -------------------------------------------------------------- */
 

@@ -241,6 +241,8 @@ bufenlarge_channel_t* bufenlarge_context_channel(bufenlarge_context_t* context, 
 
 int bufenlarge_context_idle(bufenlarge_context_t* context) { return context->context.idle() ? 1 : 0; }
 
+int bufenlarge_context_written(const bufenlarge_context_t* context) { return context->context.written() ? 1 : 0; }
+
 size_t bufenlarge_channel_element_max(const bufenlarge_channel_t* handle) {
   const bufenlarge::SendTarget& target = target_of(handle);
   return target.is_loopback ? SIZE_MAX : channel_of(target).element_bytes_max();

@@ -105,7 +105,6 @@ class SimPeer {
     return alive() ? context_->find(peer) : nullptr;
   }
   [[nodiscard]] const Context* context() const { return context_.get(); }
-  [[nodiscard]] bool idle() const { return context_->idle(); }
   // All channels there are, by peer; to be called of a process that is alive.
   [[nodiscard]] const auto& channels() const { return std::as_const(*context_).peers().channels(); }
   [[nodiscard]] SimPort& port() { return port_; }

@@ -202,7 +202,7 @@ void SimWorld::die_if_due() {
 void SimWorld::leave_if_done() {
   if (put_ < config_.plan.size() || !reads_.all_put() || !writes_.all_put()) return;
   for (const auto& peer : peers_) {
-    if (!peer->alive() || !peer->idle()) continue;
+    if (!peer->alive() || !peer->context()->written()) continue;
     const bool busy = std::any_of(flows_.begin(), flows_.end(), [&](const auto& entry) {
       const auto& [direction, flow] = entry;
       return (direction.first == peer->rank() && !flow.to_send.empty()) ||
@@ -235,7 +235,7 @@ bool SimWorld::quiet() const {
       });
   if (travelling || closing() || changing()) return false;
   return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
-    return !peer->alive() || (peer->idle() && peer->port().next_due_us() == ~std::uint64_t{0});
+    return !peer->alive() || (peer->context()->written() && peer->port().next_due_us() == ~std::uint64_t{0});
   });
 }
 

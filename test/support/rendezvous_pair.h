@@ -67,12 +67,12 @@ class RendezvousPair : public ContextPair {
     return static_cast<std::size_t>(std::ranges::count_if(
         side[who].port.log, [&](const std::string& line) { return line.starts_with(word); }));
   }
-  void check_nothing_left() {
+  void check_nothing_left() const {
     for (const std::uint32_t who : {0u, 1u}) {
       CHECK(side[who].upper.failures.empty());
       CHECK(side[who].context.core().sources.size() == 0);
       CHECK(logged(who, "register") == logged(who, "unregister"));
-      CHECK(side[who].context.idle());
+      CHECK(side[who].context.written());
     }
   }
 

@@ -54,6 +54,15 @@ bool Context<PortT>::end_standing(std::byte* memory) {
 }
 
 template <class PortT>
+bool Context<PortT>::written() const {
+  for (const PollSet<Channel>& rings : core_.rings.sets()) {
+    for (std::size_t i = 0; i < rings.size(); ++i)
+      if (!rings[i].channel->idle()) return false;
+  }
+  return loopback_.idle();
+}
+
+template <class PortT>
 bool Context<PortT>::idle() {
   bool idle = loopback_.idle();
   for (const PollSet<Channel>& rings : core_.rings.sets())

@@ -100,6 +100,8 @@ class Context {
 
   // One round. Returns how many things moved.
   unsigned progress();
+  // Whether everything that was accepted is written and completed locally; and whether it has reached the peers' hosts.
+  [[nodiscard]] bool written() const;
   [[nodiscard]] bool idle();
   // Waits until something may have come, `timeout_us` microseconds at most. To be called right after a round in which
   // nothing moved. Returns false, at once, where the port cannot wait for that, or when there is work left.

@@ -97,11 +97,19 @@ static int make_progress(void)
     return mpi_errno;
 }
 
-static bool all_idle(void)
+/* Whether a context may be closed. The barrier of MPI_Finalize tells that the processes of the own job have got what
+ * was sent to them, but nothing tells it of another job's. */
+static bool may_close(bufenlarge_context_t * context)
+{
+    return MPIDI_BUFENLARGE_global.met_other_job ? bufenlarge_context_idle(context)
+        : bufenlarge_context_written(context);
+}
+
+static bool all_may_close(void)
 {
     for (int i = 0; i < MPIDI_global.n_vcis; i++) {
         const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
-        if (vci->busy != NULL || !bufenlarge_context_idle(vci->context))
+        if (vci->busy != NULL || !may_close(vci->context))
             return false;
     }
     return true;
@@ -125,7 +133,7 @@ static int drain(void)
         int error = make_progress();
         if (mpi_errno == MPI_SUCCESS)
             mpi_errno = error;
-    } while (!all_idle());
+    } while (!all_may_close());
     return mpi_errno;
 }
 

@@ -125,6 +125,7 @@ typedef struct {
     uint64_t job_key;
     void *addresses;            /* of all processes and VCIs, in the node's shared memory; the contexts refer to it */
     bool has_world;             /* MPI_COMM_WORLD exists */
+    bool met_other_job;         /* there was a peer of another job */
     bool waits_for_manager;     /* a thread of its own is in the process manager's barrier */
     MPIDI_BUFENLARGE_knobs_t knobs;
     MPI_Aint eager_max;         /* largest MPIDIG_SEND that goes at once */

@@ -56,6 +56,7 @@ MPIDI_BUFENLARGE_peer_t *MPIDI_BUFENLARGE_peer_get(MPIDI_BUFENLARGE_vci_t * vci,
     peer->vci = (uint8_t) vci->number;
     peer->channel = channel;
     MPIDI_BUFENLARGE_peer_paths(peer);
+    MPIDI_BUFENLARGE_global.met_other_job |= MPIDI_BUFENLARGE_is_other_job(number);
     *place = peer;
     return peer;
 }
