@@ -32,6 +32,15 @@
 #define MPIDI_BUFENLARGE_MPIDIG_EXIT(vci)
 #endif
 
+/* The hooks of MPIDIG that wait for own one-sided operations: since 4.2 it calls them with the lock. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+#define MPIDI_BUFENLARGE_HOOK_ENTER(vci)
+#define MPIDI_BUFENLARGE_HOOK_EXIT(vci)
+#else
+#define MPIDI_BUFENLARGE_HOOK_ENTER(vci) MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci))
+#define MPIDI_BUFENLARGE_HOOK_EXIT(vci) MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci))
+#endif
+
 /* A receive from any source is posted in shared memory first, and here under the lock that this has taken. */
 #if defined(MPIDI_CH4_DIRECT_NETMOD) || !MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
 #define MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci) MPIDI_BUFENLARGE_MPIDIG_ENTER(vci)

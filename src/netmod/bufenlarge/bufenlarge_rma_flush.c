@@ -103,7 +103,7 @@ int MPIDI_BUFENLARGE_rma_flush(MPIR_Win * win, int target, bool remote)
 
     if (window == NULL || window->listed_count == 0)
         return MPI_SUCCESS;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
+    MPIDI_BUFENLARGE_HOOK_ENTER(vci->number);
     MPIDIU_PROGRESS_WHILE(!are_complete(vci, window, target, remote, &lost), vci->number);
     if (remote)
         unlist(window, target);
@@ -111,7 +111,7 @@ int MPIDI_BUFENLARGE_rma_flush(MPIR_Win * win, int target, bool remote)
         mpi_errno = MPIDI_BUFENLARGE_peer_error(lost);
 
   fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci->number));
+    MPIDI_BUFENLARGE_HOOK_EXIT(vci->number);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
