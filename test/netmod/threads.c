@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * threads.c: four threads in each rank use MPI at once (MPI_THREAD_MULTIPLE). Each has its own
- * communicator, on which it exchanges messages and runs collectives while the others do the same;
+ * communicator, on which it exchanges messages, runs collectives and uses a window while the others do the same;
  * on the world, which they share, thread t of a rank sends to thread t + 1 of the next one, told
  * apart by tag only.
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support.h"
 
@@ -87,6 +88,34 @@ static void run_collectives(const worker_t *worker, size_t bytes, long round)
     guarded_free(data);
 }
 
+/* Writes into the next rank's part of a window of the thread's own, and reads it again; so does the rank before. */
+static void write_and_read(const worker_t *worker, size_t bytes, long round)
+{
+    int right = (test_rank + 1) % test_size, left = (test_rank + test_size - 1) % test_size;
+    int count = (int) bytes;
+    unsigned char *memory;
+    unsigned char *in = guarded_alloc(bytes);
+    unsigned char *out = pattern_alloc(bytes, key_of(worker, test_rank, right, 3, round));
+    MPI_Win win;
+    MPI_Win_allocate((MPI_Aint) bytes, 1, MPI_INFO_NULL, worker->comm, &memory, &win);
+    MPI_Win_lock_all(0, win);
+    MPI_Put(out, count, MPI_BYTE, right, 0, count, MPI_BYTE, win);
+    MPI_Win_flush(right, win);
+    MPI_Get(in, count, MPI_BYTE, right, 0, count, MPI_BYTE, win);
+    MPI_Win_flush_local(right, win);
+    EXPECT_PATTERN("read again", in, bytes, key_of(worker, test_rank, right, 3, round));
+    MPI_Win_flush_all(win);
+    MPI_Barrier(worker->comm);
+    MPI_Win_sync(win);
+    if (bytes > 0)
+        memcpy(in, memory, bytes); /* the window's memory has no guards */
+    EXPECT_PATTERN("in the own part of the window", in, bytes, key_of(worker, left, test_rank, 3, round));
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    guarded_free(in);
+    guarded_free(out);
+}
+
 static void *work(void *argument)
 {
     worker_t *worker = argument;
@@ -96,6 +125,8 @@ static void *work(void *argument)
         pass_to_next_thread(worker, (size_t) (round * round * 37) % (test_options.bytes + 1),
                             round);
         run_collectives(worker, random_size(&worker->random, test_options.bytes), round);
+        if (round % 4 == 0)
+            write_and_read(worker, random_size(&worker->random, test_options.bytes), round);
     }
     return NULL;
 }
