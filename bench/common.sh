@@ -69,7 +69,7 @@ environment_of() {
 }
 
 compiler_of() {
-    "${prefix_of[$1]}/bin/mpichversion" | sed -n 's/^MPICH CC:[[:space:]]*//p'
+    mpich_says "${prefix_of[$1]}" CC
 }
 
 # find_prefix: sets prefix where the caller gave none, and `commit`, the commit that is measured.

@@ -85,10 +85,14 @@ absolute_dir() {
 # share patches.
 patches_of() { grep -v '^#' "$1/series"; }
 
+# mpich_says PREFIX Version|Device|configure|CC: prints what an installed MPICH says of itself.
+mpich_says() { timeout 20 "$1/bin/mpichversion" </dev/null | sed -n "s/^MPICH $2:[[:space:]]*//p"; }
+
 # check_prefix DIR DEVICE: an installation of MPICH, with this device unless that is "any".
 check_prefix() {
+    local device
     [ -x "$1/bin/mpicc" ] && [ -x "$1/bin/mpiexec" ] || die "no mpicc and mpiexec in $1/bin"
     [ "$2" != any ] || return 0
-    grep -q "^MPICH Device:[[:space:]]*$2\$" <<<"$("$1/bin/mpichversion")" ||
-        die "$1 is not an MPICH of device $2: $("$1/bin/mpichversion" | sed -n 's/^MPICH Device:[[:space:]]*//p')"
+    device=$(mpich_says "$1" Device)
+    [ "$device" = "$2" ] || die "$1 is not an MPICH of device $2: $device"
 }

@@ -9,7 +9,7 @@ vcis_environment() { echo "$(setting_environment "${1#vcis-}") MPIR_CVAR_CH4_NUM
 # Prints for how many VCIs the MPICH was configured; 64 where nothing says so, as since 4.1.
 most_vcis() {
     local most
-    most=$("${prefix-}/bin/mpichversion" 2>/dev/null | sed -n 's/.*--with-ch4-max-vcis=\([0-9]*\).*/\1/p') || true
+    most=$(mpich_says "${prefix-}" configure 2>/dev/null | sed -n 's/.*--with-ch4-max-vcis=\([0-9]*\).*/\1/p') || true
     echo "${most:-64}"
 }
 
@@ -32,7 +32,7 @@ vcis_cases() {
 
 # Where MPICH has its own default: one VCI up to 4.0, since 4.1 as many as the user asks for, 64 at most.
 own_vcis_cases() {
-    case $("$prefix/bin/mpichversion" | sed -n 's/^MPICH Version:[[:space:]]*//p') in
+    case $(mpich_says "$prefix" Version) in
         4.0*) echo "vcis/more-than-one|vcis_refused|2|demo|4 is 4; this MPICH was configured for at most 1|60" ;;
         *)
             echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"

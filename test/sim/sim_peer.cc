@@ -50,7 +50,7 @@ SimPeer::SimPeer(World& world, std::uint32_t rank)
                                        UpperLayer{deliver_up, failed_up, this, read_done_up, fragment_up, released_up,
                                                   written_up});
   context_->share_addresses(world.addresses.data(), kAddressBytes);
-  if (config.requests_max != 0) 
+  if (config.requests_max != 0)
     context_->bound_transfers(config.source_bytes_max, config.destination_bytes_max, config.requests_max);
   if (config.kept_bytes == 0) return;
   context_->keep_registrations(config.kept_bytes, &world.fabric.arena(rank)->monitor());
