@@ -43,7 +43,8 @@ daemon() {
 write_slurm_conf() {
     local i port=$((20000 + $$ % 10000 * 3)) host
     host=$(hostname)
-    mkdir -p "$cluster/state"
+    # PMIx has a folder for each step in a node's folder for temporary files, and two nodes cannot share it.
+    mkdir -p "$cluster/state" "$cluster"/tmp.n{1,2}
     cat >"$cluster/slurm.conf" <<END
 ClusterName=test
 SlurmctldHost=$host(${node_addresses[0]})
@@ -56,6 +57,7 @@ StateSaveLocation=$cluster/state
 SlurmctldPidFile=$cluster/slurmctld.pid
 SlurmdPidFile=$cluster/slurmd.%n.pid
 SlurmdSpoolDir=$cluster/spool.%n
+TmpFS=$cluster/tmp.%n
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
