@@ -175,17 +175,17 @@ static void get_channel_values(void *addr, void *object, int count, void *buf)
 /* -- all of them -- */
 
 /* MPICH keeps the variables of an MPI that was begun before. */
-static bool is_registered(const char *name, MPIR_T_pvar_class_t class)
+static bool is_registered(const char *name, int class)
 {
     name2index_hash_t *entry;
     HASH_FIND_STR(pvar_hashs[class - MPIR_T_PVAR_CLASS_FIRST], name, entry);
     return entry != NULL;
 }
 
-static void register_one(const char *name, const char *meaning, bool counter, void *addr, MPIR_T_bind_t bind,
+static void register_one(const char *name, const char *meaning, bool counter, void *addr, int bind,
                          MPIR_T_pvar_get_value_cb get, MPIR_T_pvar_get_count_cb get_count)
 {
-    const MPIR_T_pvar_class_t class = counter ? MPI_T_PVAR_CLASS_COUNTER : MPI_T_PVAR_CLASS_LEVEL;
+    const int class = counter ? MPI_T_PVAR_CLASS_COUNTER : MPI_T_PVAR_CLASS_LEVEL;
     if (!is_registered(name, class))
         MPIR_T_PVAR_REGISTER_impl(class, MPI_UNSIGNED_LONG_LONG, name, addr, 1, MPI_T_ENUM_NULL,
                                   MPI_T_VERBOSITY_USER_BASIC, bind,
