@@ -299,4 +299,21 @@ int MPIDI_BUFENLARGE_init_world(void);
 #define MPIDI_BUFENLARGE_RESERVED_VCIS 0
 #endif
 
+/* -- the standard ABI: a library of its own in 5.0, where the handles of programs are pointers -- */
+
+/* The communicator that a program has bound a variable of MPI_T to; mpi_abi_util.h cannot be included yet. */
+static inline MPI_Comm MPIDI_BUFENLARGE_bound_comm(void *object)
+{
+#ifdef BUILD_MPI_ABI
+    const ABI_Comm comm = *(ABI_Comm *) object;
+    if (comm == ABI_COMM_WORLD)
+        return MPI_COMM_WORLD;
+    if (comm == ABI_COMM_SELF)
+        return MPI_COMM_SELF;
+    return comm == ABI_COMM_NULL ? MPI_COMM_NULL : ((MPIR_Comm *) comm)->handle;
+#else
+    return *(MPI_Comm *) object;
+#endif
+}
+
 #endif /* BUFENLARGE_MPICH_H_INCLUDED */

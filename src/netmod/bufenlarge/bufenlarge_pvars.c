@@ -135,8 +135,8 @@ static void get_value(void *addr, void *object, int count, void *buf)
 static MPIR_Comm *comm_of(void *object)
 {
     MPIR_Comm *comm = NULL;
-    if (object != NULL && *(MPI_Comm *) object != MPI_COMM_NULL)
-        MPIR_Comm_get_ptr(*(MPI_Comm *) object, comm);
+    if (object != NULL && MPIDI_BUFENLARGE_bound_comm(object) != MPI_COMM_NULL)
+        MPIR_Comm_get_ptr(MPIDI_BUFENLARGE_bound_comm(object), comm);
     return comm;
 }
 
