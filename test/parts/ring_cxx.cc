@@ -37,7 +37,7 @@ int wrong_classes(int rank, int processes) {
   try {
     MPI::COMM_WORLD.Recv(&one, 1, MPI::INT, before, 2);
     ++wrong;
-  } catch (const MPI::Exception& error) {
+  } catch (MPI::Exception& error) {
     wrong += error.Get_error_class() != MPI::ERR_TRUNCATE;
   }
   request.Wait();
