@@ -301,7 +301,7 @@ int MPIDI_BUFENLARGE_init_world(void);
 
 /* -- the standard ABI: a library of its own in 5.0, where the handles of programs are pointers -- */
 
-/* The communicator that a program has bound a variable of MPI_T to; mpi_abi_util.h cannot be included yet. */
+/* The communicator that a program has bound a variable of MPI_T to; MPICH's own conversion is declared too late. */
 static inline MPI_Comm MPIDI_BUFENLARGE_bound_comm(void *object)
 {
 #ifdef BUILD_MPI_ABI
