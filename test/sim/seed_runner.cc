@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -78,7 +79,8 @@ SeedRun run_seeds(SimKind kind, std::uint32_t seeds, const char* test) {
     run.replayed = true;
     run.failure = run_one(single, kind, test, TraceOutput::kPrint, run.totals);
   } else {
-    const std::uint64_t count = number_from("BUFENLARGE_SIM_SEEDS", seeds);
+    const std::uint64_t share = seeds / number_from("BUFENLARGE_SIM_PART", 1);
+    const std::uint64_t count = number_from("BUFENLARGE_SIM_SEEDS", std::max<std::uint64_t>(share, 1));
     const std::uint64_t first = number_from("BUFENLARGE_SIM_FIRST", 1);
     for (std::uint64_t seed = first; seed < first + count && run.failure.empty(); ++seed)
       run.failure = run_one(seed, kind, test, TraceOutput::kNone, run.totals);

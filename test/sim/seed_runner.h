@@ -2,6 +2,7 @@
 // Runs one kind of world for many seeds.
 //
 //   BUFENLARGE_SIM_SEEDS=10000   so many seeds of each kind instead of the few a normal run takes
+//   BUFENLARGE_SIM_PART=2        the half of those few, which is enough where each step is slow
 //   BUFENLARGE_SIM_SEED=n        this one only, with its trace
 #pragma once
 
