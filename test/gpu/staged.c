@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data_pattern.h"
+
 enum { kLargest = 4 << 20, kBlock = 24, kStride = 40 };
 
 static int rank, wrong;
@@ -36,35 +38,36 @@ static void release(char *memory, int on_device)
         free(memory);
 }
 
-static char byte_of(int i, int key)
-{
-    return (char) (i * 7 + i / 256 + key);
-}
-
 static void fill(char *buffer, int bytes, int key)
 {
-    for (int i = 0; i < bytes; i++)
-        shown[i] = byte_of(i, key);
+    pattern_fill(shown, (size_t) bytes, (uint64_t) key);
     cudaMemcpy(buffer, shown, (size_t) bytes, cudaMemcpyDefault);
 }
 
-/* Of each kStride bytes the first `used` must have the key's bytes, and the others those of the other key. */
-static void check_gaps(const char *what, const char *buffer, int bytes, int key, int used, int other)
+static void say_wrong(const char *what, int bytes, size_t at)
 {
-    cudaMemcpy(shown, buffer, (size_t) bytes, cudaMemcpyDefault);
-    for (int i = 0; i < bytes; i++) {
-        const char right = byte_of(i, i % kStride < used ? key : other);
-        if (shown[i] == right)
-            continue;
-        printf("%s: of %d bytes byte %d is %d in place of %d\n", what, bytes, i, shown[i], right);
-        wrong++;
-        return;
-    }
+    printf("%s: of %d bytes byte %d is wrong\n", what, bytes, (int) at);
+    wrong++;
 }
 
 static void check(const char *what, const char *buffer, int bytes, int key)
 {
-    check_gaps(what, buffer, bytes, key, kStride, key);
+    cudaMemcpy(shown, buffer, (size_t) bytes, cudaMemcpyDefault);
+    const size_t right = pattern_verify(shown, (size_t) bytes, (uint64_t) key);
+    if (right < (size_t) bytes)
+        say_wrong(what, bytes, right);
+}
+
+/* Of each kStride bytes the first kBlock must have the key's bytes, and the others those of the other key. */
+static void check_gaps(const char *what, const char *buffer, int bytes, int key, int other)
+{
+    cudaMemcpy(shown, buffer, (size_t) bytes, cudaMemcpyDefault);
+    for (size_t i = 0; i < (size_t) bytes; i++) {
+        if ((unsigned char) shown[i] != pattern_byte((uint64_t) (i % kStride < kBlock ? key : other), i)) {
+            say_wrong(what, bytes, i);
+            return;
+        }
+    }
 }
 
 static void send_one(const char *from, int count, MPI_Datatype type, int synchronous, int late)
@@ -120,7 +123,7 @@ static void messages_with_gaps(char *buffer, int late)
             send_one(buffer, count, type, 0, late);
         else
             receive_one(buffer, count, type, late);
-        check_gaps("message with gaps", buffer, count * kStride, 1, rank == 0 ? kStride : kBlock, 2);
+        check_gaps("message with gaps", buffer, count * kStride, 1, rank == 0 ? 1 : 2);
     }
     MPI_Type_free(&block);
     MPI_Type_free(&type);
@@ -133,12 +136,12 @@ static void collectives(char *buffer, char *other)
         MPI_Bcast(buffer, sizes[i], MPI_CHAR, 0, MPI_COMM_WORLD);
         check("MPI_Bcast", buffer, sizes[i], 0);
         fill(buffer, sizes[i], 3);
+        fill(other, sizes[i], 4);
         MPI_Allreduce(buffer, other, sizes[i], MPI_CHAR, MPI_BXOR, MPI_COMM_WORLD);
         cudaMemcpy(shown, other, (size_t) sizes[i], cudaMemcpyDefault);
         for (int j = 0; j < sizes[i]; j++)
             if (shown[j] != 0) {
-                printf("MPI_Allreduce: of %d bytes byte %d is wrong\n", sizes[i], j);
-                wrong++;
+                say_wrong("MPI_Allreduce", sizes[i], (size_t) j);
                 break;
             }
     }
@@ -165,10 +168,12 @@ static void one_sided(char *buffer, char *base)
             check("MPI_Get", buffer, sizes[i], i);
         }
         MPI_Win_fence(0, win);
+        fill(base, sizes[i], -3);
+        MPI_Win_fence(0, win);
         if (rank == 0)
             MPI_Accumulate(buffer, sizes[i], MPI_CHAR, 1, 0, sizes[i], MPI_CHAR, MPI_REPLACE, win);
         MPI_Win_fence(0, win);
-        check("MPI_Accumulate", base, sizes[i], rank == 1 ? i : -1);
+        check("MPI_Accumulate", base, sizes[i], rank == 1 ? i : -3);
     }
     MPI_Win_free(&win);
 }

@@ -17,6 +17,9 @@ ok() {
     fi
 }
 
+# right ARGUMENT...: succeeds if job(), which the suite has, prints "right" and nothing else.
+right() { [ "$(job "$@" 2>&1 | tee /dev/stderr)" = right ]; }
+
 # compile NAME: a program of test/netmod, into the work folder.
 compile() {
     local source=$top/test/netmod
