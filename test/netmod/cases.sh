@@ -49,7 +49,7 @@ setting_environment() {
         cap* | idle | budget | tight) closing_environment "$1" ;;
         limited | unlimited) flood_environment "$1" ;;
         shrink) echo "$rings ${knob}_SHRINK_AFTER=1ms" ;;
-        vcis-* | kept*) "${1%%-*}_environment" "$1" ;;
+        vcis-* | streams-* | kept*) "${1%%-*}_environment" "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
 }

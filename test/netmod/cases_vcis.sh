@@ -6,6 +6,9 @@
 # Environment of a setting of cases.sh, with four VCIs.
 vcis_environment() { echo "$(setting_environment "${1#vcis-}") MPIR_CVAR_CH4_NUM_VCIS=4"; }
 
+# With a VCI for each of a program's four MPIX streams, beside the first.
+streams_environment() { echo "$(setting_environment "${1#streams-}") MPIR_CVAR_CH4_RESERVE_VCIS=4"; }
+
 # Prints for how many VCIs the MPICH was configured; 64 where nothing says so, as since 4.1.
 most_vcis() {
     local most
@@ -25,19 +28,24 @@ vcis_cases() {
     done
     program_case threads default 4 # one of the four
     echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
-    echo "vcis/more-than-there-are|vcis_refused|2|demo|$((most + 5)) is $((most + 5)); this MPICH was configured for" \
-        "at most $most|60"
+    echo "vcis/more-than-there-are|vcis_refused|2|demo|$((most + 5)) ask for $((most + 5)) VCIs; this MPICH was" \
+        "configured for at most $most|60"
     echo "vcis/unequal|unequal|2|demo|default CH4_NUM_VCIS 2 3 MPIR_CVAR_CH4_NUM_VCIS=2/has MPIR_CVAR_CH4_NUM_VCIS=3|20"
 }
 
 # Where MPICH has its own default: one VCI up to 4.0, since 4.1 as many as the user asks for, 64 at most.
 own_vcis_cases() {
     case $(mpich_says "$prefix" Version) in
-        4.0*) echo "vcis/more-than-one|vcis_refused|2|demo|4 is 4; this MPICH was configured for at most 1|60" ;;
+        4.0*) echo "vcis/more-than-one|vcis_refused|2|demo|4 ask for 4 VCIs; this MPICH was configured for at most 1|60" ;;
         *)
             echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
-            echo "vcis/more-than-there-are|vcis_refused|2|demo|65 is 65; this MPICH was configured for at most 64|60"
+            echo "vcis/more-than-there-are|vcis_refused|2|demo|65 ask for 65 VCIs; this MPICH was configured for at" \
+                "most 64|60"
             for setting in vcis-default vcis-shm; do program_case threads "$setting" 4; done
+            for setting in streams-default streams-shm streams-read; do program_case mpix_streams "$setting" 4; done
+            echo "vcis/used-by-streams|streams_used|3|mpix_streams|bytes=300000 rounds=4|120"
+            echo "vcis/unequal-reserved|unequal|2|demo|default CH4_RESERVE_VCIS 0 4 MPIR_CVAR_CH4_RESERVE_VCIS=0/has" \
+                "MPIR_CVAR_CH4_RESERVE_VCIS=4|20"
             ;;
     esac
 }
@@ -47,13 +55,16 @@ own_vcis_cases() {
 vcis_used_program='
     .reports[] | .rank as $rank |
     [.channels[] | select(.connected and .send.messages > 0) | .vci] | unique as $vcis |
-    if $vcis == [0, 1, 2, 3] then empty else "rank \($rank) sent on VCIs \($vcis), expected 0 to 3" end'
+    if $vcis == [range($count)] then empty else "rank \($rank) sent on VCIs \($vcis), expected the first \($count)" end'
 
-case_vcis_used() {
-    local program_arguments=$4
-    judge_summary "$log_dir/vcis-used.json" vcis-default "$2" "$3" "$5" "$6" \
-        '.totals | "\(.channels) channels, \(.messages) messages"' "$vcis_used_program"
+# used_case SETTING COUNT CASE...: all of the first COUNT VCIs have sent messages.
+used_case() {
+    local program_arguments=$6
+    judge_summary "$log_dir/${3//\//-}.json" "$1" "$4" "$5" "$7" "$8" \
+        '.totals | "\(.channels) channels, \(.messages) messages"' --argjson count "$2" "$vcis_used_program"
 }
+case_vcis_used() { used_case vcis-default 4 "$@"; }
+case_streams_used() { used_case streams-default 5 "$@"; }
 
 # case_vcis_refused: ARGUMENTS is "NUMBER TEXT".
 case_vcis_refused() {

@@ -24,5 +24,6 @@ right() { [ "$(job "$@" 2>&1 | tee /dev/stderr)" = right ]; }
 compile() {
     local source=$top/test/netmod
     "$prefix/bin/mpicc" -O2 -D_POSIX_C_SOURCE=200809L -std=c11 -Wno-stringop-overflow -o "$work/$1" "$source/$1.c" \
-        "$source"/{support,data_pattern,layout,random_plan,random_actions,collectives_support,window_support}.c -lm
+        "$source"/{support,data_pattern,layout,random_plan,random_actions}.c \
+        "$source"/{collectives_support,window_support,thread_work}.c -lm
 }

@@ -22,7 +22,8 @@ void MPIDI_BUFENLARGE_agreement(char *text, size_t bytes)
 {
     bufenlarge_context_agreement(MPIDI_BUFENLARGE_main_vci()->context, text, bytes);
     const size_t used = strlen(text);
-    snprintf(text + used, bytes - used, "\nMPIR_CVAR_CH4_NUM_VCIS=%d", MPIDI_BUFENLARGE_WANTED_VCIS);
+    snprintf(text + used, bytes - used, "\nMPIR_CVAR_CH4_NUM_VCIS=%d\nMPIR_CVAR_CH4_RESERVE_VCIS=%d",
+             MPIDI_BUFENLARGE_WANTED_VCIS - MPIDI_BUFENLARGE_RESERVED_VCIS, MPIDI_BUFENLARGE_RESERVED_VCIS);
 }
 
 /* FNV-1a, 64 bits. Never 0, which stands for a process that cannot start. */

@@ -69,7 +69,7 @@ bool MPIDI_BUFENLARGE_has_failed(uint32_t number)
 
 void MPIDI_BUFENLARGE_failure_watch(void)
 {
-    for (int i = 0; i < MPIDI_global.n_vcis; i++)
+    for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++)
         MPL_atomic_release_store_int(&MPIDI_BUFENLARGE_vci(i)->watches, 1);
 }
 

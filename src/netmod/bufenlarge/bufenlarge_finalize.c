@@ -86,7 +86,7 @@ static bool barrier_start(barrier_t * barrier)
 static int make_progress(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    for (int vci = 0; vci < MPIDI_global.n_vcis && mpi_errno == MPI_SUCCESS; vci++) {
+    for (int vci = 0; vci < MPIDI_BUFENLARGE_VCIS && mpi_errno == MPI_SUCCESS; vci++) {
         int made_progress = 0;
         mpi_errno = MPIDI_BUFENLARGE_progress(vci, &made_progress);
 #ifndef MPIDI_CH4_DIRECT_NETMOD
@@ -107,7 +107,7 @@ static bool may_close(bufenlarge_context_t * context)
 
 static bool all_may_close(void)
 {
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
         const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
         if (vci->busy != NULL || !may_close(vci->context))
             return false;
@@ -117,7 +117,7 @@ static bool all_may_close(void)
 
 static bool any_own_lost(void)
 {
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
         if (MPIDI_BUFENLARGE_vci(i)->own_lost)
             return true;
     }
@@ -239,7 +239,7 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
         mpi_errno = finish_messages();
         disconnect();
         MPIDI_BUFENLARGE_events_end();
-        for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+        for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
             bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
             MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci(i));
         }

@@ -8,6 +8,7 @@
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_failure.h"
 #include "bufenlarge_memory.h"
+#include "bufenlarge_mpich_inline.h"
 
 /* -- communicators: MPICH's address tables have the processes; the netmod keeps which failures are acknowledged -- */
 
@@ -132,9 +133,11 @@ int MPIDI_BUFENLARGE_mpi_win_free(MPIR_Win ** win_ptr)
     return MPIDIG_mpi_win_free(win_ptr);
 }
 
-/* MPICH may name a VCI that does not exist. */
+/* All processes use one VCI for a window. MPICH may name one that does not exist, and one for each process where the
+ * communicator has MPIX streams. */
 static int begin_window(MPIR_Win * win)
 {
+    MPIDI_BUFENLARGE_window_one_vci(win);
     MPIDI_WIN(win, am_vci) %= MPIDI_global.n_vcis;
     MPIDI_WIN(win, netmod.bufenlarge).window = NULL;
     return MPI_SUCCESS;

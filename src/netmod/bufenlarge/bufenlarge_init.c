@@ -46,8 +46,6 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_ERR_CHKANDJUMP2(MPIDI_BUFENLARGE_WANTED_VCIS > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
                          "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_BUFENLARGE_WANTED_VCIS,
                          MPIDI_CH4_MAX_VCIS);
-    MPIR_ERR_CHKANDJUMP1(MPIDI_BUFENLARGE_RESERVED_VCIS > 0, mpi_errno, MPI_ERR_OTHER, "**bufenlarge_streams",
-                         "**bufenlarge_streams %d", MPIDI_BUFENLARGE_RESERVED_VCIS);
     mpi_errno = MPIDI_BUFENLARGE_job_key_put();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_BUFENLARGE_knobs_read();

@@ -13,7 +13,7 @@
 /* What a context refuses is registered for each transfer. */
 void MPIDI_BUFENLARGE_memory_keep(void *memory, size_t bytes)
 {
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
         const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
         if (vci->context == NULL)
             continue;
@@ -25,7 +25,7 @@ void MPIDI_BUFENLARGE_memory_keep(void *memory, size_t bytes)
 
 void MPIDI_BUFENLARGE_memory_release(void *memory)
 {
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
         const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(i);
         if (vci->context == NULL)
             continue;

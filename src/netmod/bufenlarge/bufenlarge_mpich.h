@@ -257,12 +257,19 @@ typedef MPIR_Errflag_t *MPIDI_BUFENLARGE_errflag_t;
 
 /* -- the beginning of MPI, and VCIs -- */
 
-/* 5.0 knows of more than one VCI only when MPI_COMM_WORLD exists, and that is when it asks for them. Before, it asks
- * since 4.2 how many there are. */
-#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
-#define MPIDI_BUFENLARGE_WANTED_VCIS MPIR_CVAR_CH4_NUM_VCIS
+/* All VCIs, with those for MPIX streams, which came with 4.1. 5.0 knows of more than one only when MPI_COMM_WORLD
+ * exists, and that is when it asks for them. Before, it asks since 4.2 how many there are. */
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+#define MPIDI_BUFENLARGE_RESERVED_VCIS MPIR_CVAR_CH4_RESERVE_VCIS
+#define MPIDI_BUFENLARGE_VCIS MPIDI_global.n_total_vcis
 #else
-#define MPIDI_BUFENLARGE_WANTED_VCIS MPIDI_global.n_vcis
+#define MPIDI_BUFENLARGE_RESERVED_VCIS 0
+#define MPIDI_BUFENLARGE_VCIS MPIDI_global.n_vcis
+#endif
+#if MPIDI_BUFENLARGE_MPICH_SINCE(5, 0)
+#define MPIDI_BUFENLARGE_WANTED_VCIS (MPIR_CVAR_CH4_NUM_VCIS + MPIDI_BUFENLARGE_RESERVED_VCIS)
+#else
+#define MPIDI_BUFENLARGE_WANTED_VCIS MPIDI_BUFENLARGE_VCIS
 int MPIDI_BUFENLARGE_init_vcis(int num_vcis, int *num_vcis_actual);
 #endif
 
@@ -290,13 +297,6 @@ int MPIDI_BUFENLARGE_init_world(void);
 #define MPIDI_BUFENLARGE_BARRIER_LEFT_OUT MPIR_CVAR_INIT_SKIP_PMI_BARRIER
 #else
 #define MPIDI_BUFENLARGE_BARRIER_LEFT_OUT false
-#endif
-
-/* How many VCIs are for MPIX streams, which share no lock with other messages. */
-#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
-#define MPIDI_BUFENLARGE_RESERVED_VCIS MPIR_CVAR_CH4_RESERVE_VCIS
-#else
-#define MPIDI_BUFENLARGE_RESERVED_VCIS 0
 #endif
 
 /* -- the standard ABI: a library of its own in 5.0, where the handles of programs are pointers -- */

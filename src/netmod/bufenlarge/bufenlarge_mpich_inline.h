@@ -77,6 +77,39 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_tag_recv(int rank, MPIR_Comm * comm, in
 }
 #endif
 
+/* -- MPIX streams, since 4.1 -- */
+
+/* Whether the message's communicator names its VCI: *vci, the receiver's, whose number the sender uses, too (decision
+ * 0019). Shared memory looks at the same one (MPIDI_POSIX_RECV_VSI). */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_stream_vci(const MPIR_Comm * comm, int attr, int src_rank, int dst_rank,
+                                                          int *vci)
+{
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1) && MPIDI_CH4_MAX_VCIS > 1
+    if (likely(comm->stream_comm_type == MPIR_STREAM_COMM_NONE))
+        return false;
+    int src_vci = 0;
+    if (src_rank != MPI_ANY_SOURCE)
+        MPIDI_EXPLICIT_VCIS(comm, attr, src_rank, dst_rank, src_vci, *vci);
+    else
+        MPIDI_EXPLICIT_VCIS(comm, attr, dst_rank, dst_rank, src_vci, *vci);
+    return src_vci != 0 || *vci != 0;
+#else
+    return false;
+#endif
+}
+
+/* Gives a window on a communicator with MPIX streams one VCI, as all others have. MPICH names one for each process. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_window_one_vci(MPIR_Win * win)
+{
+#if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
+    if (MPIDI_WIN(win, vci_table) != NULL) {
+        MPL_free(MPIDI_WIN(win, vci_table));
+        MPIDI_WIN(win, vci_table) = NULL;
+        MPIDI_WIN(win, am_vci) = 0;
+    }
+#endif
+}
+
 /* MPICH's configure option --enable-ch4-am-only leaves the rest to MPIDIG. */
 #ifndef MPIDI_ENABLE_AM_ONLY
 
@@ -141,7 +174,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
                                                 MPIR_Request ** request)
 {
     return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr), addr,
-                                  request, MPIDI_BUFENLARGE_IS_SYNCHRONOUS(attr), MPIDI_BUFENLARGE_ERROR_BITS(attr));
+                                  MPIDI_BUFENLARGE_send_vci(comm, attr, rank, tag), request,
+                                  MPIDI_BUFENLARGE_IS_SYNCHRONOUS(attr), MPIDI_BUFENLARGE_ERROR_BITS(attr));
 }
 
 #if !MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)
@@ -150,16 +184,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request,
                                                  MPIR_Errflag_t * errflag)
 {
-    return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, request, false,
-                                  (int) *errflag);
+    return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr,
+                                  MPIDI_BUFENLARGE_send_vci(comm, 0, rank, tag), request, false, (int) *errflag);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,
                                                  int tag, MPIR_Comm * comm, int context_offset,
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
-    return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, request, true,
-                                  MPI_SUCCESS);
+    return MPIDI_BUFENLARGE_isend(buf, count, datatype, rank, tag, comm, context_offset, addr,
+                                  MPIDI_BUFENLARGE_send_vci(comm, 0, rank, tag), request, true, MPI_SUCCESS);
 }
 #endif
 
@@ -169,21 +203,23 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
                                                 MPIR_Comm * comm, int attr, MPIDI_av_entry_t * addr,
                                                 MPIR_Request ** request, MPIR_Request * partner)
 {
-    return MPIDI_BUFENLARGE_irecv(buf, count, datatype, rank, tag, comm, MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr), request,
-                                  partner);
+    return MPIDI_BUFENLARGE_irecv(buf, count, datatype, rank, tag, comm, MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr),
+                                  MPIDI_BUFENLARGE_receive_vci(comm, attr, rank, tag), request, partner);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm, int attr,
                                                   MPIDI_av_entry_t * addr, int *flag, MPIR_Request ** message,
                                                   MPI_Status * status)
 {
-    return MPIDI_BUFENLARGE_improbe(source, tag, comm, MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr), flag, message, status);
+    return MPIDI_BUFENLARGE_improbe(source, tag, comm, MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr),
+                                    MPIDI_BUFENLARGE_receive_vci(comm, attr, source, tag), flag, message, status);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm, int attr,
                                                  MPIDI_av_entry_t * addr, int *flag, MPI_Status * status)
 {
-    return MPIDI_BUFENLARGE_iprobe(source, tag, comm, MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr), flag, status);
+    return MPIDI_BUFENLARGE_iprobe(source, tag, comm, MPIDI_BUFENLARGE_CONTEXT_OFFSET(attr),
+                                   MPIDI_BUFENLARGE_receive_vci(comm, attr, source, tag), flag, status);
 }
 
 #if MPIDI_BUFENLARGE_MPICH_SINCE(4, 1)

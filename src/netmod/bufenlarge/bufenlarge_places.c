@@ -22,7 +22,7 @@ int MPIDI_BUFENLARGE_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
 int MPIDI_BUFENLARGE_comm_set_vcis(MPIR_Comm * comm, int num_implicit, int num_reserved, MPIDI_num_vci_t * all_num_vcis)
 {
     for (int rank = 0; rank < comm->local_size; rank++)
-        all_num_vcis[rank] = (MPIDI_num_vci_t) {.n_vcis = num_implicit,.n_total_vcis = num_implicit };
+        all_num_vcis[rank] = (MPIDI_num_vci_t) {.n_vcis = num_implicit,.n_total_vcis = num_implicit + num_reserved };
     return MPI_SUCCESS;
 }
 

@@ -14,13 +14,19 @@
  * method the sender's own choice may be another VCI, but then two VCIs would share a channel, which neither lock
  * guards. Shared memory uses the same VCI for receives, as it has to: a receive from any source is posted there and
  * here, under one lock. */
-MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_vci(MPIR_Comm * comm, int rank, int tag)
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_vci(MPIR_Comm * comm, int attr, int rank, int tag)
 {
+    int vci;
+    if (MPIDI_BUFENLARGE_stream_vci(comm, attr, comm->rank, rank, &vci))
+        return vci;
     return MPIDI_get_vci(DST_VCI_FROM_SENDER, comm, comm->rank, rank, tag) % MPIDI_global.n_vcis;
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_receive_vci(MPIR_Comm * comm, int rank, int tag)
+MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_receive_vci(MPIR_Comm * comm, int attr, int rank, int tag)
 {
+    int vci;
+    if (MPIDI_BUFENLARGE_stream_vci(comm, attr, rank, comm->rank, &vci))
+        return vci;
     return MPIDI_get_vci(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag) % MPIDI_global.n_vcis;
 }
 
@@ -69,11 +75,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_send_native(const void *buf, MPI_A
 /* Sends; error_bits let the receiver know of an error within a collective operation. A synchronous send is MPIDIG's. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,
                                                     int tag, MPIR_Comm * comm, int context_offset,
-                                                    MPIDI_av_entry_t * addr, MPIR_Request ** request,
+                                                    MPIDI_av_entry_t * addr, int vci, MPIR_Request ** request,
                                                     bool is_synchronous, int error_bits)
 {
     int mpi_errno = MPI_SUCCESS;
-    const int vci = MPIDI_BUFENLARGE_send_vci(comm, rank, tag);
     MPIR_FUNC_ENTER;
 
     /* A request that exists already has to be completed; MPIDIG does that (work queue model). */
@@ -107,10 +112,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request * sreq)
 /* -- receiving, which is MPIDIG's -- */
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
-                                                    MPIR_Comm * comm, int context_offset, MPIR_Request ** request,
-                                                    MPIR_Request * partner)
+                                                    MPIR_Comm * comm, int context_offset, int vci,
+                                                    MPIR_Request ** request, MPIR_Request * partner)
 {
-    const int vci = MPIDI_BUFENLARGE_receive_vci(comm, rank, tag);
     MPIDI_BUFENLARGE_RECEIVE_ENTER(rank, vci);
     const int mpi_errno = MPIDIG_mpi_irecv(buf, count, datatype, rank, tag, comm, context_offset, vci, request, 0,
                                            partner);
@@ -129,9 +133,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_improbe(int source, int tag, MPIR_Comm * comm, int context_offset,
-                                                      int *flag, MPIR_Request ** message, MPI_Status * status)
+                                                      int vci, int *flag, MPIR_Request ** message,
+                                                      MPI_Status * status)
 {
-    const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
     MPIDI_BUFENLARGE_MPIDIG_ENTER(vci);
     const int mpi_errno =
         MPIDI_BUFENLARGE_mpidig_improbe(source, tag, comm, context_offset, vci, flag, message, status);
@@ -141,9 +145,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_improbe(int source, int tag, MPIR_
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_iprobe(int source, int tag, MPIR_Comm * comm, int context_offset,
-                                                     int *flag, MPI_Status * status)
+                                                     int vci, int *flag, MPI_Status * status)
 {
-    const int vci = MPIDI_BUFENLARGE_receive_vci(comm, source, tag);
     MPIDI_BUFENLARGE_MPIDIG_ENTER(vci);
     const int mpi_errno = MPIDI_BUFENLARGE_mpidig_iprobe(source, tag, comm, context_offset, vci, flag, status);
     MPIDI_BUFENLARGE_MPIDIG_EXIT(vci);

@@ -120,7 +120,7 @@ static void get_value(void *addr, void *object, int count, void *buf)
     const pvar_t *pvar = addr;
     uint64_t sum = 0;
     enter_global();
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
         MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(i));
         sum += value_of(pvar->figure, MPIDI_BUFENLARGE_vci(i));
         MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(i));
@@ -160,7 +160,7 @@ static void get_channel_values(void *addr, void *object, int count, void *buf)
     const bool is_phase = strstr(pvar->name, "_phase") != NULL;
     memset(values, 0, (size_t) count * sizeof(*values));
     enter_global();
-    for (int i = 0; i < MPIDI_global.n_vcis; i++) {
+    for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
         MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(i));
         for (int rank = 0; rank < count; rank++) {
             const uint32_t number = MPIDIU_comm_rank_to_av(comm_of(object), rank)->netmod.bufenlarge.number;

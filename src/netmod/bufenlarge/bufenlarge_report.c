@@ -69,7 +69,7 @@ static void add_counts(MPIDI_BUFENLARGE_counts_t * counts, const MPIDI_BUFENLARG
 void MPIDI_BUFENLARGE_totals_of_process(MPIDI_BUFENLARGE_totals_t * totals)
 {
     memset(totals, 0, sizeof(*totals));
-    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
+    for (int vci = 0; vci < MPIDI_BUFENLARGE_VCIS; vci++) {
         bufenlarge_context_stats_t stats;
         bufenlarge_context_stats(MPIDI_BUFENLARGE_vci(vci)->context, &stats);
         add_counts(&totals->counts, MPIDI_BUFENLARGE_vci(vci), &stats);
@@ -88,7 +88,7 @@ static void count_channel(void *to, int vci, const bufenlarge_channel_stats_t * 
 static uint32_t count_channels(void)
 {
     uint32_t count = 0;
-    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++)
+    for (int vci = 0; vci < MPIDI_BUFENLARGE_VCIS; vci++)
         each_channel(vci, count_channel, &count);
     return count;
 }
@@ -122,7 +122,7 @@ static void fill_report(MPIDI_BUFENLARGE_report_t * report, const bufenlarge_con
     gethostname(report->host, sizeof(report->host) - 1);
     snprintf(report->arrival, sizeof(report->arrival), "%s", stats.arrival);
     snprintf(report->arrival_reason, sizeof(report->arrival_reason), "%s", stats.arrival_reason);
-    report->pinned_bytes_max = stats.pinned_bytes_max * (uint64_t) MPIDI_global.n_vcis;
+    report->pinned_bytes_max = stats.pinned_bytes_max * (uint64_t) MPIDI_BUFENLARGE_VCIS;
     snprintf(report->pinned_reason, sizeof(report->pinned_reason), "%s", stats.pinned_reason);
     report->connections_max = stats.connections_max;
     snprintf(report->connections_reason, sizeof(report->connections_reason), "%s", stats.connections_reason);
@@ -142,7 +142,7 @@ MPIDI_BUFENLARGE_report_t *MPIDI_BUFENLARGE_report_make(bool with_channels)
     if (report == NULL)
         return NULL;
     fill_report(report, MPIDI_BUFENLARGE_main_vci()->context);
-    for (int vci = 0; vci < MPIDI_global.n_vcis && whole; vci++) {
+    for (int vci = 0; vci < MPIDI_BUFENLARGE_VCIS && whole; vci++) {
         add_context(report, vci);
         whole = !with_channels || each_channel(vci, add_to_report, report);
     }

@@ -81,7 +81,7 @@ void MPIDI_BUFENLARGE_sleep_init(MPIDI_BUFENLARGE_vci_t * vci)
     if (knobs->yield_auto && crowded)
         vci->yield_after = YIELD_AFTER_CROWDED;
     vci->sleep_after_us = knobs->sleep_auto && crowded ? AUTO_US : knobs->sleep_after_us;
-    if (MPIDI_global.n_vcis > 1 || MPIR_Process.local_size > 1)
+    if (MPIDI_BUFENLARGE_WANTED_VCIS > 1 || MPIR_Process.local_size > 1)
         vci->sleep_after_us = 0;
     if (vci->sleep_after_us > 0)
         (void) bufenlarge_context_enable_sleep(vci->context);   /* or each sleep is short */
