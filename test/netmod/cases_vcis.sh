@@ -36,7 +36,9 @@ vcis_cases() {
 # Where MPICH has its own default: one VCI up to 4.0, since 4.1 as many as the user asks for, 64 at most.
 own_vcis_cases() {
     case $(mpich_says "$prefix" Version) in
-        4.0*) echo "vcis/more-than-one|vcis_refused|2|demo|4 ask for 4 VCIs; this MPICH was configured for at most 1|60" ;;
+        4.0*)
+            echo "vcis/more-than-one|vcis_refused|2|demo|4 ask for 4 VCIs; this MPICH was configured for at most 1|60"
+            ;;
         *)
             echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
             echo "vcis/more-than-there-are|vcis_refused|2|demo|65 ask for 65 VCIs; this MPICH was configured for at" \
