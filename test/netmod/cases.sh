@@ -293,8 +293,8 @@ netmod_cases() {
     local knob
     growth_cases
     own_vcis_cases
-    while IFS= read -r knob; do
-        # A name without what separates names.
+    pmi_cases
+    while IFS= read -r knob; do # the name of the case is without what separates names
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"
     done < <(bad_knobs)
     echo "unknown-knob/last-letter/2|unknown_knob|2|demo|PHASE PHASES|60"
