@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "channel/context.h"
+#include "fuzz/hostile_reads.h"
 #include "fuzz/promise.h"
 #include "support/builders.h"
 #include "support/fake_peer.h"
@@ -40,6 +41,7 @@ class World {
         port_(fabric_),
         context_(port_, settings_from(input), 0, kSize, kJobKey, upper_.layer()),
         hostile_(fabric_, kHostile, kSize, three_phases()),
+        reads_(input, fabric_, hostile_),
         bystander_(fabric_, kBystander, kSize, three_phases()) {
     static constexpr Arrival kArrivals[] = {Arrival::kInOrder, Arrival::kChecked, Arrival::kNotified, Arrival::kMixed};
     port_.arrives = kArrivals[input.ConsumeIntegralInRange<std::size_t>(0, 3)];
@@ -107,6 +109,7 @@ class World {
   void say();
   void scribble();
   void answer();
+  void exchange();
   void events();
   void orders();
   void check_bystander();
@@ -131,6 +134,7 @@ class World {
   FakePort port_;
   Context<FakePort> context_;
   FakePeer hostile_;
+  HostileReads reads_;
   FakePeer bystander_;
   FakePort::LinkState* hostile_link_ = nullptr;
   FakePort::LinkState* bystander_link_ = nullptr;
@@ -138,7 +142,7 @@ class World {
 };
 
 void World::step() {
-  switch (input_.ConsumeIntegralInRange<int>(0, 9)) {
+  switch (input_.ConsumeIntegralInRange<int>(0, 12)) {
     case 0: call(hostile_, hostile_link_); break;
     case 1:
     case 2:
@@ -148,6 +152,9 @@ void World::step() {
     case 6: events(); break;
     case 7: orders(); break;
     case 8: port_.now += input_.ConsumeIntegralInRange<std::uint64_t>(0, 40'000'000); break;
+    case 9:
+    case 10:
+    case 11: exchange(); break;
     default: rounds(Context<FakePort>::kEventRounds); break;
   }
 }
@@ -199,6 +206,24 @@ void World::answer() {
   }
 }
 
+// A part of a read or of an enlargement, much as a peer would do it that keeps the rules.
+void World::exchange() {
+  switch (input_.ConsumeIntegralInRange<int>(0, 7)) {
+    case 0: reads_.look(); break;
+    case 1: hostile_.grant_all(); break;
+    case 2: reads_.ask(); break;
+    case 3: reads_.release(); break;
+    case 4: reads_.answer_by_writes(port_, hostile_link_); break;
+    case 5: reads_.answer_through_ring(); break;
+    case 6: reads_.grow(); break;
+    default: {
+      const bool refuses = input_.ConsumeBool();
+      port_.refuses_user_memory = [refuses](MemoryUse, std::size_t) { return refuses; };
+      break;
+    }
+  }
+}
+
 void World::events() {
   const auto open = [](FakePort::LinkState* link) { return link != nullptr && link->user != nullptr; };
   FakePort::LinkState* const opened = port_.opened.empty() ? nullptr : port_.opened.back();
@@ -237,7 +262,9 @@ void World::orders() {
   switch (input_.ConsumeIntegralInRange<int>(0, 4)) {
     case 0: (void)channel.send(std::span(&whole, 1), input_.ConsumeBool(), sent); break;
     case 1: (void)channel.send_fenced(std::span(&whole, 1), sent); break;
-    case 2: (void)channel.advertise(std::span(&whole, 1), this, source); break;
+    case 2:
+      if (channel.advertise(std::span(&whole, 1), this, source) == Status::kOk) reads_.learn(source);
+      break;
     case 3:
       (void)channel.read({input_.ConsumeBool() ? std::span<const iovec>(&whole, 1) : std::span<const iovec>(), this, 0,
                           whole.iov_len, input_.ConsumeIntegral<std::uint32_t>(), input_.ConsumeBool()});
