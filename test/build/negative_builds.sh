@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What circle_rules.sh, archive_rules.sh and commit_rules.sh must refuse; sourced by negative_rules.sh.
+# What circle_rules.sh, mutation_rules.sh, archive_rules.sh and commit_rules.sh must refuse; sourced by
+# negative_rules.sh.
 
 # netmod_code A_TEXT B_TEXT C_TEXT: three files, each with a function of its own name.
 netmod_code() {
@@ -37,6 +38,12 @@ report "refused: a file without an object" "$(
 netmod_code '' '' ''
 report "refused: objects that do not use each other" "$(
     grep -q 'do not use each other' <<<"$(circles)" || echo "circles.py printed: $(circles)")"
+
+echo 'constexpr int kTwo = 2; int main() { return kTwo; }' >"$work/constant.cc"
+report "refused: a change that is built in and has no effect, and too few changes" "$(
+    python3 test/build/mutations.py "$work/constant.cc" "$work/constant" >"$work/constant.log" 2>&1
+    grep -q 'something else: 1: constexpr int kTwo = 3' "$work/constant.log" &&
+        grep -q '^there are 1 changes' "$work/constant.log" || cat "$work/constant.log")"
 
 # run_refuses TEXT OFFENCE OPTION... RULES: run itself, with a build or objects that are not there.
 run_refuses() {
