@@ -11,6 +11,9 @@ LAYERS = ("protocol", "channel")
 LIBRARY = [f"src/bufenlarge/{layer}/*.cc" for layer in LAYERS]
 SOURCES = {"unit": ["test/unit/protocol/*.cc", "test/unit/channel/*.cc", "test/support/*.cc"],
            "sim": ["test/sim/*.cc", "test/support/catch_main.cc"]}
+# What the unit tests of one file of a layer are linked with.
+NEEDS = {"protocol": ["src/bufenlarge/protocol/*.cc", "test/support/catch_main.cc"],
+         "channel": [*LIBRARY, "test/support/*.cc"]}
 PLACES = ["src/bufenlarge/**/*", "test/unit/**/*", "test/sim/**/*", "test/support/*"]
 # Which change is on, and which have been asked for: MUTANTS_SEEN names a file with a byte for each.
 SWITCH = """\
@@ -71,11 +74,18 @@ class Program:
         self.write("Makefile", self.makefile())
 
     def makefile(self):
-        library = ["mutants.o", *self.objects(LIBRARY)]
-        rules = [f"library: {' '.join(library)}"]
-        rules += [f"{name}: {' '.join([*library, *self.objects(places)])}\n\tg++ -o $@ $^ {self.sodium('--libs')}"
-                  for name, places in SOURCES.items()]
+        programs = {name: [*LIBRARY, *places] for name, places in SOURCES.items()}
+        programs |= {name: [*NEEDS[layer], test] for layer in LAYERS for name, test in self.named(layer)}
+        rules = [f"library: {' '.join(self.objects(LIBRARY))}"]
+        rules += [f"{name}: mutants.o {' '.join(self.objects(places))}\n\tg++ -o $@ $^ {self.sodium('--libs')}"
+                  for name, places in programs.items()]
         return MAKEFILE.format(rules="\n".join(rules), sodium=self.sodium("--cflags"))
+
+    def named(self, layer):
+        """The programs with the tests of one file only, where it has tests: their names and where the tests are."""
+        stems = sorted({path.stem for path in TOP.glob(f"src/bufenlarge/{layer}/*")})
+        return [(f"{stem}_tests", f"test/unit/{layer}/{stem}_*test.cc") for stem in stems
+                if list(TOP.glob(f"test/unit/{layer}/{stem}_*test.cc"))]
 
     def objects(self, places):
         return sorted(str(path.relative_to(self.folder).with_suffix(".o"))

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "protocol/close.h"
 
-#include <catch2/catch.hpp>
-
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <functional>
 #include <string>
 #include <vector>
@@ -107,7 +106,7 @@ std::vector<Row> table(bool wins) {
       {State::kOpen, "request, next, not drained", State::kOpen, Action::kRefuse},
       {State::kOpen, "request, slot, next, drained", State::kOpen, Action::kRefuse},
       {State::kAnswered, "slot", State::kOpen, Action::kNone},
-      {State::kAnswered, "agree", State::kOpen, Action::kNone},   // both a breach that the caller sees
+      {State::kAnswered, "agree", State::kOpen, Action::kNone},  // both a breach that the caller sees
       {State::kAnswered, "refuse", State::kOpen, Action::kNone},
       {State::kAnswered, "lost", State::kEnded, Action::kNone},
       {State::kAnswered, "lost, not quiet", State::kEnded, Action::kNone},
@@ -171,6 +170,15 @@ TEST_CASE("only who has agreed holds its writes, and a slot of the peer lets it 
   Close close = reach(State::kAnswered);
   CHECK(close.on_slot());
   CHECK_FALSE(close.holds());
+  CHECK_FALSE(close.watchful());
+}
+
+TEST_CASE("a side looks at the peer's slots only until the request is void or refused", "[close]") {
+  Close close(kYields);
+  REQUIRE(asked(close));
+  CHECK(close.watchful());
+  SECTION("another slot makes it void") { CHECK_FALSE(close.on_slot()); }
+  SECTION("it is refused") { CHECK(next(close, false) == Action::kRefuse); }
   CHECK_FALSE(close.watchful());
 }
 

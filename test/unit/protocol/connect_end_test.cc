@@ -43,6 +43,34 @@ TEST_CASE("a connection that has ended is wanted again only if it was wanted aft
   CHECK(connect.state() == State::kWanted);
 }
 
+TEST_CASE("what was refused before a connection that has ended is nothing to the next one", "[connect]") {
+  Connect connect = connecting();
+  std::uint64_t now = kNow;
+  for (int refusal = 0; refusal < 9; ++refusal) {
+    REQUIRE(connect.on_lost(now, 0) == Action::kClose);
+    now += Connect::kPauseMaxUs / 2;
+    REQUIRE(connect.tick(now, true) == Action::kOpen);
+  }
+  REQUIRE(connect.on_connected() == Action::kSendHello);
+  connect.settle();
+  connect.on_ended();
+  now += kLimit;
+  connect.want(now);
+  REQUIRE(connect.tick(now, true) == Action::kOpen);
+  CHECK(connect.on_lost(now, 0) == Action::kClose);
+  CHECK(connect.tick(now + Connect::kPauseMinUs, true) == Action::kOpen);
+}
+
+TEST_CASE("an attempt that gives way again and again is made again after short pauses", "[connect]") {
+  Connect connect = connecting();
+  std::uint64_t now = kNow;
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    CHECK(connect.on_gave_way(now, UINT32_MAX) == Action::kClose);
+    now += 2 * Connect::kRoomPauseMaxUs;
+    CHECK(connect.tick(now, true) == Action::kOpen);
+  }
+}
+
 TEST_CASE("an attempt for which there is no room is made again, and only an attempt is given up", "[connect]") {
   Connect connect = connecting();
   CHECK(connect.on_gave_way(kNow, 0) == Action::kClose);
@@ -55,7 +83,9 @@ TEST_CASE("an attempt for which there is no room is made again, and only an atte
 
 TEST_CASE("no room at the peer is no refusal: the pause stays short, and the time limit begins anew", "[connect]") {
   Connect connect = connecting();
-  std::uint64_t now = kNow;
+  REQUIRE(connect.on_lost(kNow, 0) == Action::kClose);
+  std::uint64_t now = kNow + Connect::kPauseMaxUs;
+  REQUIRE(connect.tick(now, true) == Action::kOpen);
   for (int attempt = 0; attempt < 12; ++attempt) {
     now += kLimit;
     CHECK(connect.on_rejected(RejectReason::kNoRoom, now, UINT32_MAX) == Action::kClose);

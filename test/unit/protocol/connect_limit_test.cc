@@ -87,6 +87,15 @@ TEST_CASE("a peer that was silent and then refuses has its whole time limit", "[
   }
 }
 
+TEST_CASE("an attempt that was out for the time of silence has met silence", "[connect][S4]") {
+  for (const auto& refuse : kRefusals) {
+    Connect connect = reach(State::kBackoff, kLower);
+    const std::uint64_t now = kNow + 2 * kLimit;
+    REQUIRE(connect.tick(now, true) == Action::kOpen);
+    CHECK(refuse(connect, now + Connect::kSilenceUs) == Action::kClose);
+  }
+}
+
 TEST_CASE("time in which no attempt was free is no part of the time limit", "[connect][S4]") {
   for (const auto& refuse : kRefusals) {
     Connect connect = reach(State::kBackoff, kLower);

@@ -2,7 +2,6 @@
 #include "protocol/enlarge_sender.h"
 
 #include <catch2/catch.hpp>
-
 #include <functional>
 #include <string>
 #include <vector>
@@ -234,6 +233,12 @@ TEST_CASE("an acknowledgement that describes another ring than the requested one
   CHECK(refused([](EnlargeAck& ack) { ack.number = 2; }));
   CHECK(refused([](EnlargeAck& ack) { ack.phase = 3; }));
   CHECK(refused([](EnlargeAck& ack) { ack.phase = 255; }));
+  // A phase that is not in the table, with the geometry of one that is not.
+  CHECK(refused([](EnlargeAck& ack) {
+    ack.phase = 3;
+    ack.slot_bytes = ack.slots = 0;
+    ack.status = static_cast<std::uint8_t>(AckStatus::kRefused);
+  }));
   CHECK(refused([](EnlargeAck& ack) { ack.status = 0; }));
   CHECK(refused([](EnlargeAck& ack) { ack.status = 4; }));
   // Other phases than the requested one, with their own geometry.
