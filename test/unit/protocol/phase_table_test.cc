@@ -2,7 +2,6 @@
 #include "protocol/phase_table.h"
 
 #include <catch2/catch.hpp>
-
 #include <set>
 
 #include "support/builders.h"
@@ -55,6 +54,13 @@ TEST_CASE("geometries that differ in a slot size or a number of slots have diffe
   };
   for (const PhaseTable& table : tables) hashes.insert(geometry_hash(table));
   CHECK(hashes.size() == tables.size());
+}
+
+TEST_CASE("what stands behind the last phase is no phase", "[phase_table]") {
+  PhaseTable table = two_phases();
+  table.phases[2] = {1u << 20, 16, 1u << 19};
+  CHECK(table.phase_for(10'000, 0) == 1);
+  CHECK(geometry_hash(table) == geometry_hash(two_phases()));
 }
 
 TEST_CASE("the geometry's hash leaves out the thresholds, which each side may choose", "[phase_table][E3]") {

@@ -3,7 +3,6 @@
 #include "protocol/read_request.h"
 
 #include <catch2/catch.hpp>
-
 #include <cstring>
 #include <functional>
 #include <random>
@@ -112,9 +111,10 @@ TEST_CASE("a read request is encoded byte by byte as the wire document says", "[
   plan.take(parts, 40);
   Bytes payload(40);
   REQUIRE(encode_request(parts, payload) == 40);
-  const std::vector<unsigned> expected{
-      0x44, 0x43, 0x42, 0x41, 1, 1, 1, 0, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x0d, 0x0c, 0x0b, 0x0a,
-      5, 0, 0, 0, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 5, 0, 0, 0};
+  const std::vector<unsigned> expected{0x44, 0x43, 0x42, 0x41, 1,    1,    1,    0,    0x18, 0x17,
+                                       0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x0d, 0x0c, 0x0b, 0x0a,
+                                       5,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24, 0x23,
+                                       0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 5,    0,    0,    0};
   std::vector<unsigned> found;
   for (const std::byte one : payload) found.push_back(static_cast<unsigned>(one));
   CHECK(found == expected);
@@ -236,6 +236,32 @@ TEST_CASE("a plan does not fit where bytes, sources or destinations would be too
   CHECK_FALSE(one.fits(parts, kPlenty));
 }
 
+TEST_CASE("what is left of a plan fits where the whole plan would not", "[read_request][R2]") {
+  const std::uint32_t half = kReadSegmentBytesMax / 2;
+  const std::vector<ReadDestination> two{{0, 1, half}, {half, 1, half}};
+  ReadPlan plan(9, 0, kReadSegmentBytesMax, two);
+  constexpr std::size_t kRoomForOne = 40;
+  ReadRequestParts first;
+  plan.take(first, kRoomForOne);
+  REQUIRE(plan.asked_bytes() == half);
+  CHECK(plan.fits({}, kRoomForOne));
+  ReadRequestParts halfway;
+  halfway.bytes = half;
+  CHECK(plan.fits(halfway, 1000));
+  ++halfway.bytes;
+  CHECK_FALSE(plan.fits(halfway, 1000));
+}
+
+TEST_CASE("a request takes no more of a plan than its bytes leave room for", "[read_request][R2]") {
+  const std::vector<ReadDestination> two{{0, 1, 5}, {5, 1, 20}};
+  ReadPlan plan(9, 0, 25, two);
+  ReadRequestParts parts;
+  parts.bytes = kReadSegmentBytesMax - 10;
+  plan.take(parts, 1000);
+  CHECK(parts.destinations.size() == 1);
+  CHECK(plan.asked_bytes() == 5);
+}
+
 TEST_CASE("releases, and requests with a response through the ring, are parsed as encoded", "[read_request][R2]") {
   Bytes payload(24);
   REQUIRE(encode_release(11, payload) == 24);
@@ -278,7 +304,9 @@ const std::vector<ChangedRequest> kRefused{
     {"an empty source", {}, [](Parts& p) { p.sources[0].bytes = 0, p.sources[1].bytes = 50; }},
     {"an empty destination", {}, [](Parts& p) { p.destinations[0].bytes = 0, p.destinations[1].bytes = 50; }},
     {"a source that is too long", {}, with_source_bytes(kReadSegmentBytesMax + 1)},
-    {"a destination that is too long", {}, [](Parts& p) {
+    {"a destination that is too long",
+     {},
+     [](Parts& p) {
        p.sources = {{0, 11, kReadSegmentBytesMax}, {0, 11, 1}};
        p.destinations = {{0, 1, kReadSegmentBytesMax + 1}};
        p.head.destinations = 1;
@@ -288,14 +316,20 @@ const std::vector<ChangedRequest> kRefused{
     {"no destinations", {}, [](Parts& p) { p.destinations.clear(), p.head.destinations = 0; }},
     {"destinations, through the ring", {}, [](Parts& p) { p.head.flags = kReadThroughRing; }},
     {"a sequence of 0", {}, [](Parts& p) { p.head.sequence = 0; }},
+    {"no bytes, through the ring", ring_parts(), [](Parts& p) { p.sources[0].bytes = 0; }},
     {"a release with bytes", {}, [](Parts& p) { p.head.sequence = 0, p.head.flags = kReadLast; }},
     {"a release without its flag", release_parts(), [](Parts& p) { p.head.flags = 0; }},
     {"a release through the ring", release_parts(), [](Parts& p) { p.head.flags = kReadLast | kReadThroughRing; }},
     {"a release with an offset", release_parts(), [](Parts& p) { p.sources[0].offset = 1; }},
     {"a release with a length", release_parts(), [](Parts& p) { p.sources[0].bytes = 1; }},
-    {"a release of two", release_parts(), [](Parts& p) { p.sources.push_back({0, 12, 0}), p.head.sources = 2; }},
+    {"a release of two", release_parts(),
+     [](Parts& p) {
+       p.sources.push_back({0, 12, 0}), p.head.sources = 2;
+     }},
     {"a release with a destination", release_parts(),
-     [](Parts& p) { p.destinations = {{0, 1, 1}}, p.head.destinations = 1; }},
+     [](Parts& p) {
+       p.destinations = {{0, 1, 1}}, p.head.destinations = 1;
+     }},
 };
 
 }  // namespace
