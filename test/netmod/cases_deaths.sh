@@ -16,10 +16,12 @@ death_cases() {
     done
 }
 
-# SETTING RETURN_RUNS FATAL_RUNS: random moments, with errors that return and with errors that are fatal.
+# SETTING RETURN_RUNS FATAL_RUNS: random moments, with errors that return, also while children are started, and with
+# errors that are fatal.
 dying_cases() {
     local ranks
     for ranks in 4 5 8; do echo "dying/return-$1/$ranks|dying|$ranks|dying|$1 0 $2|$((60 + 25 * $2))"; done
+    echo "dying/spawn-$1/5|dying|5|dying|$1 2 $2|$((60 + 25 * $2))"
     echo "dying/fatal-$1/5|dying|5|dying|$1 1 $3|$((60 + 25 * $3))"
 }
 
@@ -38,19 +40,22 @@ dying_verdict() {
         echo "a survivor crashed, or took too long"
     elif grep -q '^dying: rank' "$2.err"; then
         grep -m 1 '^dying: rank' "$2.err"
-    elif [ "$1" = 0 ] && grep -q 'a survivor ended with status' "$2.err"; then
+    elif [ "$1" = 2 ] && grep -q 'Fatal error in .*Init_thread' "$2.err"; then
+        : # a child without its parents; Hydra ends all jobs of its mpiexec with it
+    elif [ "$1" != 1 ] && grep -q 'a survivor ended with status' "$2.err"; then
         grep -m 1 'a survivor ended with status' "$2.err"
-    elif [ "$1" = 0 ] && ! grep -qx ' No Errors' "$2.out"; then
+    elif [ "$1" != 1 ] && ! grep -qx ' No Errors' "$2.out"; then
         echo "not ' No Errors'"
     fi
 }
 
 # case_dying: ARGUMENTS is "SETTING ROUNDS RUNS [SEED]". Each run has a seed of its own, or all have SEED; the log has
-# the first that was wrong.
+# the first that was wrong. A child tries to reach a parent that died until the time limit of connections.
 case_dying() {
     local setting rounds runs fixed ranks=$2 log=$6 words i wrong drawn
     read -r setting rounds runs fixed <<<"$4"
     read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    words+=(MPIR_CVAR_BUFENLARGE_CONNECT_TIMEOUT=5s)
     for ((i = 0; i < runs; i++)); do
         drawn=${fixed:-$((seed + i))}
         run_job "$log" 40 "${words[@]}" "${mpiexec[@]}" -disable-auto-cleanup -n "$ranks" \

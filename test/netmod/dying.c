@@ -3,7 +3,8 @@
  * dying.c: one or two ranks die at a moment that the seed determines, in the middle of what the seed determines: small
  * messages, collective operations, one-sided ones, rendezvous, messages that make rings grow, first connections, or
  * MPI_Finalize. With rounds=0 errors return: each survivor learns of it, revokes and shrinks the communicator until
- * those that are left are the survivors, and what came was right. With rounds=1 errors are fatal: the job ends.
+ * those that are left are the survivors, and what came was right. With rounds=1 errors are fatal: the job ends. With
+ * rounds=2 errors return, and what the ranks do is to start children, talk to them and disconnect (MPI_Comm_spawn).
  * No step takes longer than LIMIT seconds. The process manager leaves the others alone (run, case dying).
  */
 #include <signal.h>
@@ -15,11 +16,13 @@
 
 #include "support.h"
 
-enum activity { MESSAGES, COLLECTIVES, ONE_SIDED, RENDEZVOUS, GROWTH, CONNECTS, FINALIZE, ACTIVITIES };
-enum { LIMIT = 10, LATEST_US = 300000, IN_FINALIZE_US = 30000, LARGE = 1 << 20, WORDS = 64 };
+enum activity { MESSAGES, COLLECTIVES, ONE_SIDED, RENDEZVOUS, GROWTH, CONNECTS, FINALIZE, SPAWN };
+enum { LIMIT = 10, LATEST_US = 300000, IN_SPAWN_US = 1000000, IN_FINALIZE_US = 30000, LARGE = 1 << 20, WORDS = 64 };
+enum { DRAWN = SPAWN, CHILDREN = 2 };
 
-static const char *const names[ACTIVITIES] = { "messages", "collectives", "one-sided", "rendezvous", "growth",
-                                               "connects", "finalize" };
+static const char *const names[] = { "messages", "collectives", "one-sided", "rendezvous", "growth", "connects",
+                                     "finalize", "spawn" };
+static char *program;
 static enum activity activity;
 static int victims[2], victim_count;
 static unsigned char out[LARGE], in[LARGE];
@@ -48,7 +51,9 @@ static void now(int number)
 static void draw(void)
 {
     random_t random = { .state = test_options.seed };
-    activity = (enum activity) random_below(&random, ACTIVITIES);
+    activity = (enum activity) random_below(&random, DRAWN);
+    if (test_options.rounds == 2)
+        activity = SPAWN;
     victim_count = 1 + (int) random_below(&random, 2);
     victims[0] = (int) random_below(&random, (uint64_t) test_size);
     victims[1] = (victims[0] + 1 + (int) random_below(&random, (uint64_t) test_size - 1)) % test_size;
@@ -122,6 +127,53 @@ static int access_window(long round)
     return error == MPI_SUCCESS ? MPI_Win_flush(target, window) : error;
 }
 
+/* Each parent with one child, which sends back what it got. */
+static int talk_to_child(MPI_Comm children, long round)
+{
+    int word = test_rank + (int) round, got = -1;
+    const int child = test_rank % CHILDREN;
+    const int error = MPI_Sendrecv(&word, 1, MPI_INT, child, 1, &got, 1, MPI_INT, child, 1, children,
+                                   MPI_STATUS_IGNORE);
+    if (error == MPI_SUCCESS)
+        EXPECT_EQUAL("what the child sent back", word, got);
+    return error;
+}
+
+static int spawn(MPI_Comm comm, long round)
+{
+    /* To Hydra the children end well. */
+    char *arguments[] = { "-c", "trap '' USR1; \"$0\"; true", program, NULL };
+    MPI_Comm children;
+    int error = MPI_Comm_spawn("bash", arguments, CHILDREN, MPI_INFO_NULL, (int) (round % test_size), comm, &children,
+                               MPI_ERRCODES_IGNORE);
+    if (error != MPI_SUCCESS)
+        return error;
+    MPI_Comm_set_errhandler(children, MPI_ERRORS_RETURN);
+    error = talk_to_child(children, round);
+    if (error == MPI_SUCCESS)
+        error = MPI_Comm_disconnect(&children);
+    return error;
+}
+
+/* A child ends when all its parents have talked, or when one of them died. */
+static int be_child(MPI_Comm parents)
+{
+    int count = 0, word = 0, error = MPI_SUCCESS;
+    MPI_Comm_set_errhandler(parents, MPI_ERRORS_RETURN);
+    MPI_Comm_remote_size(parents, &count);
+    for (int parent = test_rank; error == MPI_SUCCESS && parent < count; parent += CHILDREN) {
+        step("a child's talk");
+        error = MPI_Recv(&word, 1, MPI_INT, parent, 1, parents, MPI_STATUS_IGNORE);
+        if (error == MPI_SUCCESS)
+            error = MPI_Send(&word, 1, MPI_INT, parent, 1, parents);
+    }
+    step("a child's end");
+    if (error == MPI_SUCCESS)
+        MPI_Comm_disconnect(&parents);
+    MPI_Finalize();
+    return 0;
+}
+
 static int act(MPI_Comm comm, long round)
 {
     switch (activity) {
@@ -129,6 +181,7 @@ static int act(MPI_Comm comm, long round)
         case ONE_SIDED: return access_window(round);
         case RENDEZVOUS: return pass_on(comm, round, LARGE - (int) (round % 1000));
         case GROWTH: return pass_on(comm, round, 1 + (int) (round * 700 % 65000));
+        case SPAWN: return spawn(comm, round);
         default: return pass_on(comm, round, 1 + (int) (round % 100));
     }
 }
@@ -190,16 +243,34 @@ static void live_until_error(MPI_Comm comm)
     check_error(error);
 }
 
+/* The first survivor prints the line. */
+static void print_end(void)
+{
+    for (int rank = 0; rank <= test_rank; rank++) {
+        if (is_victim(rank))
+            continue;
+        if (rank == test_rank)
+            puts(" No Errors");
+        break;
+    }
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Comm comm;
+    MPI_Comm comm, parents;
+    program = argv[0];
+    alarm(2 * LIMIT);   /* for a child whose parents have died meanwhile */
     test_begin(argc, argv, (test_options_t) { .rounds = 0 });
-    if (test_options.rounds > 1 || test_size < 4 || test_size > WORDS - 1)
-        FAIL("rounds=%ld with %d ranks: allowed is rounds=0 or 1 with 4 to %d ranks", test_options.rounds, test_size,
+    alarm(0);
+    MPI_Comm_get_parent(&parents);
+    if (parents != MPI_COMM_NULL)
+        return be_child(parents);
+    if (test_options.rounds > 2 || test_size < 4 || test_size > WORDS - 1)
+        FAIL("rounds=%ld with %d ranks: allowed is rounds=0, 1 or 2 with 4 to %d ranks", test_options.rounds, test_size,
              WORDS - 1);
     draw();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    if (test_options.rounds == 0)
+    if (test_options.rounds != 1)
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     if (activity != CONNECTS)
         MPI_Barrier(comm);
@@ -208,7 +279,7 @@ int main(int argc, char **argv)
     if (activity == FINALIZE) {
         arm(IN_FINALIZE_US);
     } else {
-        arm(LATEST_US);
+        arm(activity == SPAWN ? IN_SPAWN_US : LATEST_US);
         live_until_error(comm);
         repair(comm);
     }
@@ -216,12 +287,6 @@ int main(int argc, char **argv)
     MPI_Finalize();
     if (!is_victim(test_rank))
         alarm(0);
-    for (int rank = 0; rank <= test_rank; rank++) {
-        if (is_victim(rank))
-            continue;
-        if (rank == test_rank)
-            puts(" No Errors");
-        break;
-    }
+    print_end();
     return 0;
 }

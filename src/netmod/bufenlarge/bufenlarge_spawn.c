@@ -93,6 +93,9 @@ static bool take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, int size)
     return found;
 }
 
+/* Who this thread has sent its name to, and waits for an answer from: to a process that accepts anybody may come. */
+static MPL_TLS MPIDI_BUFENLARGE_peer_t *callee;
+
 /* Returns when the library has taken the message. A process that cannot be reached is, to a process that connects, a
  * port that does not exist. */
 int MPIDI_BUFENLARGE_dynamic_send(MPIDI_BUFENLARGE_place_t remote, int tag, const void *buf, int size,
@@ -112,21 +115,26 @@ int MPIDI_BUFENLARGE_dynamic_send(MPIDI_BUFENLARGE_place_t remote, int tag, cons
         if (mpi_errno != MPI_SUCCESS && !peer->lost_text)
             return mpi_errno;
     }
-    return sent && !late && !peer->lost_text ? MPI_SUCCESS : port_error();
+    const bool taken = sent && !late && !peer->lost_text;
+    callee = taken && size > BUFENLARGE_NAME_BYTES ? peer : NULL;
+    return taken ? MPI_SUCCESS : port_error();
 }
 
 int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
     const MPIDI_BUFENLARGE_spawn_key_t key = MPIDI_BUFENLARGE_spawn_key(tag);
+    const MPIDI_BUFENLARGE_peer_t *from = callee;
     MPL_time_t begin;
     bool late = false;
     MPL_wtime(&begin);
 
+    callee = NULL;
     while (!take(&key, buf, size)) {
-        if (late)
+        const bool lost = from && from->lost_text;
+        if (lost || late)
             return port_error();
         int mpi_errno = wait_a_round(&begin, timeout, &late);
-        if (mpi_errno != MPI_SUCCESS)
+        if (mpi_errno != MPI_SUCCESS && !(from && from->lost_text))
             return mpi_errno;
     }
     return MPI_SUCCESS;
@@ -141,6 +149,7 @@ int MPIDI_BUFENLARGE_dynamic_sendrecv(MPIDI_BUFENLARGE_place_t remote, MPIR_Comm
     bool late = false;
     MPL_wtime(&begin);
 
+    callee = NULL;
     if (peer == NULL || (send_size > 0 && !MPIDI_BUFENLARGE_leaders_send(peer, (uint32_t) peer_comm->context_id, tag,
                                                                          send_buf, (size_t) send_size)))
         return port_error();
