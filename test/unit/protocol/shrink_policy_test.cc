@@ -56,6 +56,29 @@ TEST_CASE("no change begins within ten times what the one before took", "[shrink
   CHECK(policy.due(8000));
 }
 
+TEST_CASE("a direction that grows without a shrink before is not more patient for it", "[shrink_policy][B1]") {
+  ShrinkPolicy policy = grown(1, 10);
+  CHECK(policy.patience() == 1);
+  policy.changed(1, 2, 20, 20);
+  CHECK(policy.patience() == 1);
+  policy.restart();
+  policy.changed(0, 1, 30, 30);
+  CHECK(policy.patience() == 1);
+}
+
+TEST_CASE("a direction that keeps its phase has neither grown nor gone back", "[shrink_policy][B1]") {
+  ShrinkPolicy policy = grown(2, 5000);
+  SECTION("soon after a shrink") {
+    policy.changed(2, 1, 7000, 7000);
+    policy.changed(1, 1, 7100, 7100);
+  }
+  SECTION("and grows soon after that") {
+    policy.changed(2, 2, 7000, 7000);
+    policy.changed(2, 3, 7100, 7100);
+  }
+  CHECK(policy.patience() == 1);
+}
+
 TEST_CASE("a direction that grows soon after a shrink becomes more patient, up to a bound", "[shrink_policy][B1]") {
   ShrinkPolicy policy = grown(1, 5000);
   std::uint64_t now_us = 5000;
