@@ -2,7 +2,6 @@
 #include "protocol/words.h"
 
 #include <catch2/catch.hpp>
-
 #include <cstring>
 
 namespace bufenlarge::test {
@@ -19,6 +18,12 @@ TEST_CASE("a repeat word reads as the request it repeats", "[words][E8]") {
   REQUIRE(request);
   CHECK(request->number == 7);
   CHECK(request->phase == 2);
+}
+
+TEST_CASE("the check is that of MurmurHash3, inverted", "[words]") {  // computed by another program
+  CHECK(word_check(0) == UINT64_MAX);
+  CHECK(word_check(1) == 0x4ba94303cb3d34d3u);
+  CHECK(word_check(0x123456789abcdef0u) == 0xe7473f9d090bdc67u);
 }
 
 TEST_CASE("zeroed memory holds no word", "[words]") {
