@@ -13,6 +13,15 @@ struct OwesCase {
   std::uint32_t owes_from;  // unreported slots
 };
 
+TEST_CASE("a receiver's ring that has not begun has no slots, and owes nothing", "[ring_consumer]") {
+  const RingConsumer ring;
+  CHECK(ring.slots() == 0);
+  CHECK(ring.consumed() == 0);
+  CHECK(ring.index() == 0);
+  CHECK(ring.credit_used_up());
+  CHECK_FALSE(ring.owes_grant());
+}
+
 TEST_CASE("a grant is owed for half of a ring, for all slots but one of four to seven, and for each of less than four",
           "[ring_consumer]") {
   for (const OwesCase& one : {OwesCase{1, 1}, OwesCase{2, 1}, OwesCase{3, 1}, OwesCase{4, 3}, OwesCase{7, 6},

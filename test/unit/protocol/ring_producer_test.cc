@@ -72,6 +72,17 @@ constexpr RoomCase kRoomCases[] = {
     {"the most slots there can be", 4096, "s4096 p4096 c4096 g4095", 4095},
 };
 
+TEST_CASE("a sender's ring that has not begun has no slots, and nothing in them", "[ring_producer]") {
+  const RingProducer ring;
+  CHECK(ring.slots() == 0);
+  CHECK(ring.room() == 0);
+  CHECK(ring.staged() == 0);
+  CHECK(ring.posted() == 0);
+  CHECK(ring.granted() == 0);
+  CHECK(ring.stage_index() == 0);
+  CHECK(ring.post_index() == 0);
+}
+
 TEST_CASE("room is what is granted and completed, at every base", "[ring_producer][E12]") {
   for (const RoomCase& one : kRoomCases) {
     for (const std::uint64_t base : kBases) {

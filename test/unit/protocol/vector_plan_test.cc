@@ -59,6 +59,13 @@ const std::vector<PlanCase> kCases{
     {"whole: enlargement off", {10, 5000}, 0, 0, kWhole, {2, 5010, 0}},
 };
 
+TEST_CASE("a vector without bytes has the size 0, and so has its largest element", "[vector_plan]") {
+  CHECK(size_of({}).bytes == 0);
+  CHECK(size_of({}).largest == 0);
+  const iovec empty{nullptr, 0};
+  CHECK(size_of({&empty, 1}).largest == 0);
+}
+
 TEST_CASE("a vector goes up to its first element that is too large, and grows at the first", "[vector_plan][E3][E4]") {
   for (const PlanCase& one : kCases) {
     INFO(one.name);
