@@ -117,7 +117,7 @@ class File:
             if letter == "}" and re.match(r"\s*\n", self.code[place:]):
                 break
             if letter in PAIRS:
-                opens = self.opening_of(place - 1)
+                opens = self.partner_of(place - 1)
                 if letter == ")" and CONDITION_BEFORE.search(self.code[:opens]):
                     break
                 begin = place = opens
@@ -142,7 +142,7 @@ class File:
         while place < len(self.code):
             letter = self.code[place]
             if letter in "([{":
-                last = place = self.closing_of(place) + 1
+                last = place = self.partner_of(place) + 1
                 continue
             if letter in ")]};,":
                 break
@@ -158,7 +158,7 @@ class File:
         """Where the operand ends that a prefix operator stands in front of."""
         while place < len(self.code):
             if self.code[place] in "([":
-                place = self.closing_of(place) + 1
+                place = self.partner_of(place) + 1
                 continue
             found = re.compile(r"[\w*]+|::|\.|->").match(self.code, place)
             if not found:
@@ -169,7 +169,7 @@ class File:
     def postfix_before(self, place):
         while place > 0:
             if self.code[place - 1] in ")]":
-                place = self.opening_of(place - 1)
+                place = self.partner_of(place - 1)
                 continue
             found = re.search(r"(?:\w+|::|\.|->)$", self.code[:place])
             if not found:
@@ -177,27 +177,15 @@ class File:
             place = found.start()
         return place
 
-    def opening_of(self, place):
-        depth = 0
-        for at in range(place, -1, -1):
-            if self.code[at] in ")]}":
-                depth += 1
-            elif self.code[at] in "([{":
-                depth -= 1
-                if depth == 0:
-                    return at
-        return 0
-
-    def closing_of(self, place):
-        depth = 0
-        for at in range(place, len(self.code)):
-            if self.code[at] in "([{":
-                depth += 1
-            elif self.code[at] in ")]}":
-                depth -= 1
-                if depth == 0:
-                    return at
-        return len(self.code) - 1
+    def partner_of(self, place):
+        """Where the bracket is that belongs to the one at this place."""
+        depth, at = 0, place
+        before = self.code[place] in ")]}"
+        for at in range(place, -1, -1) if before else range(place, len(self.code)):
+            depth += (self.code[at] in "([{") - (self.code[at] in ")]}")
+            if depth == 0:
+                break
+        return at
 
     def leave_out_crossing(self):
         open_changes = []

@@ -60,6 +60,13 @@ FLAGS = -std=c++20 -O1 -w -MMD -include mutants.h -I. -Isrc/bufenlarge -Itest {s
 FAULT = re.compile(r"^(\S+?):(\d+):(?:\d+:)? ", re.M)
 
 
+def named_tests(layer):
+    """The programs with the tests of one file only, where it has tests: their names and where the tests are."""
+    stems = sorted({path.stem for path in TOP.glob(f"src/bufenlarge/{layer}/*")})
+    return [(f"{stem}_tests", f"test/unit/{layer}/{stem}_*test.cc") for stem in stems
+            if list(TOP.glob(f"test/unit/{layer}/{stem}_*test.cc"))]
+
+
 class Program:
     """Builds and runs the programs `unit` and `sim`. No two builds at once; any number of runs."""
 
@@ -74,18 +81,12 @@ class Program:
         self.write("Makefile", self.makefile())
 
     def makefile(self):
-        programs = {name: [*LIBRARY, *places] for name, places in SOURCES.items()}
-        programs |= {name: [*NEEDS[layer], test] for layer in LAYERS for name, test in self.named(layer)}
+        self.programs = {name: [*LIBRARY, *places] for name, places in SOURCES.items()}
+        self.programs |= {name: [*NEEDS[layer], test] for layer in LAYERS for name, test in named_tests(layer)}
         rules = [f"library: {' '.join(self.objects(LIBRARY))}"]
         rules += [f"{name}: mutants.o {' '.join(self.objects(places))}\n\tg++ -o $@ $^ {self.sodium('--libs')}"
-                  for name, places in programs.items()]
+                  for name, places in self.programs.items()]
         return MAKEFILE.format(rules="\n".join(rules), sodium=self.sodium("--cflags"))
-
-    def named(self, layer):
-        """The programs with the tests of one file only, where it has tests: their names and where the tests are."""
-        stems = sorted({path.stem for path in TOP.glob(f"src/bufenlarge/{layer}/*")})
-        return [(f"{stem}_tests", f"test/unit/{layer}/{stem}_*test.cc") for stem in stems
-                if list(TOP.glob(f"test/unit/{layer}/{stem}_*test.cc"))]
 
     def objects(self, places):
         return sorted(str(path.relative_to(self.folder).with_suffix(".o"))
