@@ -93,6 +93,11 @@ static bool take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, int size)
     return found;
 }
 
+static bool is_lost(const MPIDI_BUFENLARGE_peer_t * peer)
+{
+    return peer && peer->lost_text;
+}
+
 /* Who this thread has sent its name to, and waits for an answer from: to a process that accepts anybody may come. */
 static MPL_TLS MPIDI_BUFENLARGE_peer_t *callee;
 
@@ -130,11 +135,10 @@ int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
 
     callee = NULL;
     while (!take(&key, buf, size)) {
-        const bool lost = from && from->lost_text;
-        if (lost || late)
+        if (late || is_lost(from))
             return port_error();
         int mpi_errno = wait_a_round(&begin, timeout, &late);
-        if (mpi_errno != MPI_SUCCESS && !(from && from->lost_text))
+        if (mpi_errno != MPI_SUCCESS && !is_lost(from))
             return mpi_errno;
     }
     return MPI_SUCCESS;
