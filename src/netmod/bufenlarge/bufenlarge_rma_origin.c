@@ -63,12 +63,15 @@ static bool plan(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype or
     return true;
 }
 
-/* Makes a request: one reference is the caller's, the other goes when the operation ends. Returns NULL when there is no
- * memory for it. */
+/* Makes a request: one reference is the caller's, the other goes when the operation ends, which is told to the netmod
+ * for a lost peer, too. Returns NULL when there is no memory for it. */
 static MPIR_Request *create_request(const MPIR_Win * win)
 {
     const int vci = MPIDI_WIN(win, am_vci);
-    return MPIDIG_request_create(MPIR_REQUEST_KIND__RMA, 2, vci, vci);
+    MPIR_Request *request = MPIDIG_request_create(MPIR_REQUEST_KIND__RMA, 2, vci, vci);
+    if (request != NULL)
+        MPIDI_BUFENLARGE_hold(request);
+    return request;
 }
 
 static transfer_t *transfer_create(const operation_t * operation, MPIR_Request * request)
