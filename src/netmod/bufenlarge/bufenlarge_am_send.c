@@ -3,12 +3,13 @@
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 
-/* MPIDIG waits for the answer to these, and the wait ends with the error of the process that has failed. That of the
- * message MPIDIG would turn into one of synchronization. */
-static bool is_awaited(int handler_id)
+/* Whether a message to a process that has failed is dropped without an error. MPIDIG waits for the answer to those of
+ * windows, and the wait ends with the error of the process: that of the message MPIDIG would turn into one of
+ * synchronization. With an error of the acknowledgement the data of a synchronous message would be lost. */
+static bool is_dropped(int handler_id)
 {
     return handler_id == MPIDIG_WIN_LOCK || handler_id == MPIDIG_WIN_LOCKALL || handler_id == MPIDIG_WIN_UNLOCK
-        || handler_id == MPIDIG_WIN_UNLOCKALL;
+        || handler_id == MPIDIG_WIN_UNLOCKALL || handler_id == MPIDIG_SSEND_ACK;
 }
 
 /* Sends the rest of a message whose data is contiguous or empty. */
@@ -19,7 +20,7 @@ int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARG
     MPIR_FUNC_ENTER;
 
     mpi_errno = MPIDI_BUFENLARGE_reachable_peer(comm, rank, send, &peer);
-    if (mpi_errno != MPI_SUCCESS && peer != NULL && peer->lost_text && is_awaited(send->handler_id)) {
+    if (mpi_errno != MPI_SUCCESS && peer != NULL && peer->lost_text && is_dropped(send->handler_id)) {
         mpi_errno = MPI_SUCCESS;
         goto fn_exit;
     }

@@ -7,6 +7,7 @@
  * everything in it but headers of MPIDIG has a request that some call waits for.
  */
 #include "mpidimpl.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_unexpected.h"
 #include "utlist.h"
 
@@ -59,6 +60,15 @@ static void datatype_release(MPIDI_BUFENLARGE_deferred_t * deferred)
     }
 }
 
+void MPIDI_BUFENLARGE_note_error(MPIR_Request * sreq, int handler_id, int error)
+{
+    if (error == MPI_SUCCESS)
+        return;
+    sreq->status.MPI_ERROR = error;
+    if (handler_id == MPIDIG_PART_SEND_DATA)
+        MPIDIG_REQUEST(sreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR = error;
+}
+
 /* Ends a message that is sent, or given up with an error. The callback comes last, because it may free
  * the request. */
 static int deferred_finish(MPIDI_BUFENLARGE_deferred_t * deferred, int error)
@@ -71,8 +81,7 @@ static int deferred_finish(MPIDI_BUFENLARGE_deferred_t * deferred, int error)
     if (sreq == NULL)
         return MPI_SUCCESS;
     MPIDI_BUFENLARGE_let_go(sreq);
-    if (error)
-        sreq->status.MPI_ERROR = error;
+    MPIDI_BUFENLARGE_note_error(sreq, handler_id, error);
     return MPIDIG_global.origin_cbs[handler_id] (sreq);
 }
 

@@ -50,6 +50,14 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 
 /* Ends all receives and requests of this VCI that wait for a failed process or in a revoked communicator. */
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci);
+/* The error of what waits for this rank: MPI_SUCCESS for a negative one, and unless it is known to have failed. */
+int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank);
+
+/* bufenlarge_backlog.c */
+
+/* Gives the request of a message that is given up its error. The data of a partitioned send has a request of its own,
+ * beside the user's. */
+void MPIDI_BUFENLARGE_note_error(MPIR_Request * sreq, int handler_id, int error);
 
 /* bufenlarge_meeting.c, and in bufenlarge_consensus.c what arrives */
 

@@ -35,7 +35,7 @@ static int process_error(const MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
     return peer && peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : MPI_SUCCESS;
 }
 
-static int rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank)
+int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank)
 {
     return rank < 0 ? MPI_SUCCESS : process_error(vci, MPIDI_BUFENLARGE_number_of(comm, rank));
 }
@@ -57,7 +57,7 @@ static int receive_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq
     if ((rreq->comm->revoked && !repairs) || (repaired && MPIDI_BUFENLARGE_repair_is_given_up(repaired)))
         return revoked_error();
     if (source != MPI_ANY_SOURCE)
-        return rank_error(vci, rreq->comm, source);
+        return MPIDI_BUFENLARGE_rank_error(vci, rreq->comm, source);
     /* With this MPICH itself leaves the receive posted, and says so. */
     return MPIR_CVAR_ENABLE_FT ? MPI_SUCCESS : any_source_error(rreq->comm);
 }
@@ -126,10 +126,12 @@ static bool end_a_receive(const MPIDI_BUFENLARGE_vci_t * vci)
 
 /* -- requests that wait for an answer -- */
 
-/* A receive that is not posted any more waits for its data. */
+/* A receive that is not posted any more waits for its data. One that MPICH had made before it matched waits for another
+ * receive instead, which ends it, and has no fields of its own. */
 static int matched_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 {
-    return rreq->comm && MPIDI_BUFENLARGE_SOURCE(rreq) >= 0 ? receive_error(vci, rreq) : MPI_SUCCESS;
+    return rreq->comm && MPIDIG_recv_initialized(rreq) && MPIDI_BUFENLARGE_SOURCE(rreq) >= 0 ? receive_error(vci, rreq)
+        : MPI_SUCCESS;
 }
 
 static int send_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * sreq)
@@ -144,22 +146,24 @@ static int send_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * sreq)
     const bool awaits_receipt = (status & MPIDIG_REQ_PEER_SSEND) != 0 && MPIR_cc_get(*sreq->cc_ptr) == 1;
     if (sreq->comm == NULL || !(asks || awaits_receipt))
         return MPI_SUCCESS;
-    return sreq->comm->revoked ? revoked_error() : rank_error(vci, sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest));
+    return sreq->comm->revoked ? revoked_error()
+        : MPIDI_BUFENLARGE_rank_error(vci, sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest));
 }
 
 /* Only the origin's request of an operation like MPI_Rput has a second reference, the user's. */
 static int one_sided_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
 {
     return MPIR_Object_get_ref(req) < 2 ? MPI_SUCCESS
-        : rank_error(vci, req->u.rma.win->comm_ptr, MPIDIG_REQUEST(req, u.origin.target_rank));
+        : MPIDI_BUFENLARGE_rank_error(vci, req->u.rma.win->comm_ptr, MPIDIG_REQUEST(req, u.origin.target_rank));
 }
 
 static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
 {
-    if (req->kind == MPIR_REQUEST_KIND__PART_SEND)
-        return req->comm ? rank_error(vci, req->comm, MPIDI_PART_REQUEST(req, u.send.dest)) : MPI_SUCCESS;
-    if (req->kind == MPIR_REQUEST_KIND__PART_RECV)
-        return req->comm ? rank_error(vci, req->comm, MPIDI_BUFENLARGE_PART_SOURCE(req)) : MPI_SUCCESS;
+    const bool sends_parts = req->kind == MPIR_REQUEST_KIND__PART_SEND;
+    if (sends_parts || req->kind == MPIR_REQUEST_KIND__PART_RECV) {
+        const int rank = sends_parts ? MPIDI_PART_REQUEST(req, u.send.dest) : MPIDI_BUFENLARGE_PART_SOURCE(req);
+        return req->comm ? MPIDI_BUFENLARGE_rank_error(vci, req->comm, rank) : MPI_SUCCESS;
+    }
     if (MPIDIG_REQUEST(req, req) == NULL)
         return MPI_SUCCESS;
     const bool held = MPIDIG_REQUEST(req, netmod_am.bufenlarge.held) > 0;
@@ -190,20 +194,43 @@ static void complete_with(MPIR_Request * req, int error)
         MPID_Request_complete(req);
 }
 
+static void end_send(MPIR_Request * sreq, int error)
+{
+    if (MPIDIG_REQUEST(sreq, req->status) & MPIDIG_REQ_RTS)
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
+    if (MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) != NULL)
+        MPIDI_BUFENLARGE_outgoing_end(sreq, error);
+    else
+        complete_with(sreq, error);
+}
+
+/* As if its data had come: other receives may end with it, the one that the user has of a receive from any source. Its
+ * sender waits for nothing any more. */
+static void end_matched(MPIR_Request * rreq, int error)
+{
+    rreq->status.MPI_ERROR = error;
+    MPIR_STATUS_SET_COUNT(rreq->status, 0);
+    MPIDIG_REQUEST(rreq, req->status) &= ~MPIDIG_REQ_PEER_SSEND;
+    MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq);
+}
+
 static void end_request(MPIR_Request * req, int error)
 {
-    if (req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV) {
-        end_partitioned(req, error);
-        return;
+    switch (req->kind) {
+        case MPIR_REQUEST_KIND__PART_SEND:
+        case MPIR_REQUEST_KIND__PART_RECV:
+            end_partitioned(req, error);
+            break;
+        case MPIR_REQUEST_KIND__SEND:
+            end_send(req, error);
+            break;
+        case MPIR_REQUEST_KIND__RECV:
+            end_matched(req, error);
+            break;
+        default:
+            complete_with(req, error);
+            break;
     }
-    const bool asks = req->kind == MPIR_REQUEST_KIND__SEND && (MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_RTS);
-    if (req->kind == MPIR_REQUEST_KIND__RECV || asks)
-        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(req, datatype));
-    if (req->kind == MPIR_REQUEST_KIND__SEND && MPIDIG_REQUEST(req, netmod_am.bufenlarge.outgoing) != NULL) {
-        MPIDI_BUFENLARGE_outgoing_end(req, error);
-        return;
-    }
-    complete_with(req, error);
 }
 
 static void look_at_request(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
@@ -274,41 +301,8 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
 int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci_number)
 {
     MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci_number));
-    const int mpi_errno = source >= 0 ? rank_error(MPIDI_BUFENLARGE_vci(vci_number), comm, source)
+    const int mpi_errno = source >= 0 ? MPIDI_BUFENLARGE_rank_error(MPIDI_BUFENLARGE_vci(vci_number), comm, source)
         : any_source_error(comm);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci_number));
-    return mpi_errno;
-}
-
-/* -- windows -- */
-
-static int group_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Win * win, MPIR_Group * group)
-{
-    int *ranks = MPL_malloc((size_t) group->size * sizeof(int), MPL_MEM_RMA);
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_ERR_CHKANDJUMP(!ranks, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    mpi_errno = MPIDIG_fill_ranks_in_win_grp(win, group, ranks);
-    for (int i = 0; mpi_errno == MPI_SUCCESS && i < group->size; i++)
-        mpi_errno = rank_error(vci, win->comm_ptr, ranks[i]);
-
-  fn_exit:
-    MPL_free(ranks);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPIDI_BUFENLARGE_window_error(MPIR_Win * win, int rank, MPIR_Group * group)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(MPIDI_WIN(win, am_vci));
-    if (likely(!MPL_atomic_relaxed_load_int(&vci->watches)))
-        return MPI_SUCCESS;
-    if (rank >= 0)
-        return rank_error(vci, win->comm_ptr, rank);
-    if (group != NULL)
-        return group_error(vci, win, group);
-    for (int i = 0; mpi_errno == MPI_SUCCESS && i < win->comm_ptr->local_size; i++)
-        mpi_errno = rank_error(vci, win->comm_ptr, i);
     return mpi_errno;
 }

@@ -31,7 +31,9 @@ static int decide_together(consensus_t * consensus, bool * is_failed, bool * hea
         mpi_errno = MPIDI_progress_test_vci(0);
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_BUFENLARGE_consensus_advance(consensus, is_failed, heard, &asked);
+        /* Of these locks MPICH's configuration has one. */
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        MPID_THREAD_CS_YIELD(VCI, MPIDI_BUFENLARGE_LOCK(0));
     }
 
   fn_exit:

@@ -8,7 +8,7 @@
  * Noncontiguous data goes as segments while they are few and long.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_failure.h"
 
 /* Each segment costs a registration on verbs, 16 bytes of a request, and an RDMA write. */
 #define SEGMENTS_MAX 64
@@ -116,8 +116,7 @@ static int complete(outgoing_t * outgoing, int error)
     outgoing->sreq = NULL;
     MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) = NULL;
     MPIDI_BUFENLARGE_let_go(sreq);
-    if (error != MPI_SUCCESS)
-        sreq->status.MPI_ERROR = error;
+    MPIDI_BUFENLARGE_note_error(sreq, outgoing->handler_id, error);
     return MPIDIG_global.origin_cbs[outgoing->handler_id] (sreq);
 }
 

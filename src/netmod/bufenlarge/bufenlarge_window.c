@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bufenlarge_window.c: windows. Each process registers the memory of its part as window memory, and all tell each other
- * where it is. With that an origin writes and reads it by RDMA (bufenlarge_rma_origin.c).
+ * where it is. With that an origin writes and reads it by RDMA (bufenlarge_rma_origin.c). Who waits for a process by a
+ * window asks here whether it has failed.
  */
 #include "mpidimpl.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_rma_impl.h"
 
@@ -88,4 +90,37 @@ void MPIDI_BUFENLARGE_window_free(MPIR_Win * win)
         deregister_part(win, &window->parts[win->comm_ptr->rank]);
     window_destroy(window);
     MPIDI_BUFENLARGE_WINDOW(win) = NULL;
+}
+
+/* -- failed processes -- */
+
+static int group_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Win * win, MPIR_Group * group)
+{
+    int *ranks = MPL_malloc((size_t) group->size * sizeof(int), MPL_MEM_RMA);
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_ERR_CHKANDJUMP(!ranks, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    mpi_errno = MPIDIG_fill_ranks_in_win_grp(win, group, ranks);
+    for (int i = 0; mpi_errno == MPI_SUCCESS && i < group->size; i++)
+        mpi_errno = MPIDI_BUFENLARGE_rank_error(vci, win->comm_ptr, ranks[i]);
+
+  fn_exit:
+    MPL_free(ranks);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_BUFENLARGE_window_error(MPIR_Win * win, int rank, MPIR_Group * group)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(MPIDI_WIN(win, am_vci));
+    if (likely(!MPL_atomic_relaxed_load_int(&vci->watches)))
+        return MPI_SUCCESS;
+    if (rank >= 0)
+        return MPIDI_BUFENLARGE_rank_error(vci, win->comm_ptr, rank);
+    if (group != NULL)
+        return group_error(vci, win, group);
+    for (int i = 0; mpi_errno == MPI_SUCCESS && i < win->comm_ptr->local_size; i++)
+        mpi_errno = MPIDI_BUFENLARGE_rank_error(vci, win->comm_ptr, i);
+    return mpi_errno;
 }
