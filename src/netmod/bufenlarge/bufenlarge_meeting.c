@@ -4,6 +4,10 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_consensus.h"
+#include <unistd.h>
+
+/* How long a thread that waits for an agreement leaves the lock to others, in microseconds. */
+#define OTHERS_US 20
 
 typedef MPIDI_BUFENLARGE_decision_t decision_t;
 typedef MPIDI_BUFENLARGE_consensus_t consensus_t;
@@ -22,6 +26,19 @@ static consensus_t *consensus_of(MPIR_Comm * comm)
     return MPIDI_COMM(comm, netmod.bufenlarge).consensus;
 }
 
+/* Another thread may have to send what another member waits for before it agrees. A lock that is free for an instant
+ * only is hardly ever theirs. Of the two locks MPICH's configuration has one. */
+static void let_other_threads(void)
+{
+    if (!MPIR_IS_THREADED)
+        return;
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    usleep(OTHERS_US);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
+}
+
 /* Waits for the decision. is_failed and heard have room for each member. */
 static int decide_together(consensus_t * consensus, bool * is_failed, bool * heard)
 {
@@ -31,9 +48,7 @@ static int decide_together(consensus_t * consensus, bool * is_failed, bool * hea
         mpi_errno = MPIDI_progress_test_vci(0);
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_BUFENLARGE_consensus_advance(consensus, is_failed, heard, &asked);
-        /* Of these locks MPICH's configuration has one. */
-        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        MPID_THREAD_CS_YIELD(VCI, MPIDI_BUFENLARGE_LOCK(0));
+        let_other_threads();
     }
 
   fn_exit:
