@@ -126,6 +126,22 @@ static bool end_a_receive(const MPIDI_BUFENLARGE_vci_t * vci)
 
 /* -- requests that wait for an answer -- */
 
+typedef bool (*look_t) (const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req, const MPIR_Request * other);
+
+/* Looks at the requests of a VCI, which shares them with no other, until `look` says that it has found one. */
+static bool find_request(const MPIDI_BUFENLARGE_vci_t * vci, look_t look, const MPIR_Request * other)
+{
+    const MPIR_Object_alloc_t *pool = &MPIR_Request_mem[vci->number];
+    bool found = false;
+    for (int i = 0; pool->initialized && i < pool->direct_size && !found; i++)
+        found = look(vci, (MPIR_Request *) pool->direct + i, other);
+    for (int block = 0; block < pool->indirect_size; block++) {
+        for (int i = 0; i < REQUEST_NUM_INDICES && !found; i++)
+            found = look(vci, (MPIR_Request *) pool->indirect[block] + i, other);
+    }
+    return found;
+}
+
 /* A receive that is not posted any more waits for its data. One that MPICH had made before it matched waits for another
  * receive instead, which ends it, and has no fields of its own. */
 static int matched_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
@@ -157,13 +173,26 @@ static int one_sided_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * re
         : MPIDI_BUFENLARGE_rank_error(vci, req->u.rma.win->comm_ptr, MPIDIG_REQUEST(req, u.origin.target_rank));
 }
 
+/* Whether this is the request with which the netmod sends the data of a partitioned send. It completes the user's. */
+static bool has_parts_of(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * data, const MPIR_Request * req)
+{
+    return data->kind == MPIR_REQUEST_KIND__PART && MPIR_Object_get_ref(data) > 0 && MPIDIG_REQUEST(data, req) != NULL
+        && MPIDIG_REQUEST(data, netmod_am.bufenlarge.held) > 0
+        && MPIDIG_REQUEST(data, req->part_am_req.part_req_ptr) == req;
+}
+
+static int partitioned_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
+{
+    const bool sends = req->kind == MPIR_REQUEST_KIND__PART_SEND;
+    const int rank = sends ? MPIDI_PART_REQUEST(req, u.send.dest) : MPIDI_BUFENLARGE_PART_SOURCE(req);
+    const int error = req->comm ? MPIDI_BUFENLARGE_rank_error(vci, req->comm, rank) : MPI_SUCCESS;
+    return error != MPI_SUCCESS && sends && find_request(vci, has_parts_of, req) ? MPI_SUCCESS : error;
+}
+
 static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
 {
-    const bool sends_parts = req->kind == MPIR_REQUEST_KIND__PART_SEND;
-    if (sends_parts || req->kind == MPIR_REQUEST_KIND__PART_RECV) {
-        const int rank = sends_parts ? MPIDI_PART_REQUEST(req, u.send.dest) : MPIDI_BUFENLARGE_PART_SOURCE(req);
-        return req->comm ? MPIDI_BUFENLARGE_rank_error(vci, req->comm, rank) : MPI_SUCCESS;
-    }
+    if (req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV)
+        return partitioned_error(vci, req);
     if (MPIDIG_REQUEST(req, req) == NULL)
         return MPI_SUCCESS;
     const bool held = MPIDIG_REQUEST(req, netmod_am.bufenlarge.held) > 0;
@@ -177,13 +206,6 @@ static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
         default:
             return MPI_SUCCESS;
     }
-}
-
-/* A partitioned request is not freed when it is complete. */
-static void end_partitioned(MPIR_Request * req, int error)
-{
-    req->status.MPI_ERROR = error;
-    MPIR_cc_set(req->cc_ptr, 0);
 }
 
 /* Whatever else would have completed it will not come. */
@@ -219,7 +241,8 @@ static void end_request(MPIR_Request * req, int error)
     switch (req->kind) {
         case MPIR_REQUEST_KIND__PART_SEND:
         case MPIR_REQUEST_KIND__PART_RECV:
-            end_partitioned(req, error);
+            req->status.MPI_ERROR = error;
+            MPIR_cc_set(req->cc_ptr, 0);        /* it is not freed when it is complete */
             break;
         case MPIR_REQUEST_KIND__SEND:
             end_send(req, error);
@@ -233,33 +256,22 @@ static void end_request(MPIR_Request * req, int error)
     }
 }
 
-static void look_at_request(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
+/* Ends a request that waits in vain. */
+static bool look_at_request(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req, const MPIR_Request * unused)
 {
-    if (MPIR_Object_get_ref(req) <= 0 || MPIR_cc_is_complete(req->cc_ptr)
-        || MPIDI_Request_get_vci(req) != vci->number)
-        return;
-    const int error = request_error(vci, req);
+    const bool waits = MPIR_Object_get_ref(req) > 0 && !MPIR_cc_is_complete(req->cc_ptr)
+        && MPIDI_Request_get_vci(req) == vci->number;
+    const int error = waits ? request_error(vci, req) : MPI_SUCCESS;
     if (error != MPI_SUCCESS)
         end_request(req, error);
-}
-
-/* A VCI has a pool of requests, which it shares with no other. */
-static void end_requests(const MPIDI_BUFENLARGE_vci_t * vci)
-{
-    const MPIR_Object_alloc_t *pool = &MPIR_Request_mem[vci->number];
-    for (int i = 0; pool->initialized && i < pool->direct_size; i++)
-        look_at_request(vci, (MPIR_Request *) pool->direct + i);
-    for (int block = 0; block < pool->indirect_size; block++) {
-        for (int i = 0; i < REQUEST_NUM_INDICES; i++)
-            look_at_request(vci, (MPIR_Request *) pool->indirect[block] + i);
-    }
+    return false;
 }
 
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
 {
     while (end_a_receive(vci))
         continue;
-    end_requests(vci);
+    find_request(vci, look_at_request, NULL);
     /* With MPIR_CVAR_ENABLE_FT MPICH's waits see themselves that a receive from any source may wait in vain. */
     MPIDI_BUFENLARGE_wake_waits(vci->number);
 }
