@@ -13,6 +13,7 @@ death_cases() {
             echo "deaths/${death_scenes[i]}-$setting/4|lost|4|deaths|$setting rounds=$i|60"
         done
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
+        program_case revoked "$setting" 3
         echo "deaths/orphans-$setting/3|lost|3|orphans|$setting rounds=0|60"
     done
 }

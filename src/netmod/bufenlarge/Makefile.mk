@@ -59,6 +59,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_init.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_names.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_late_answers.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_meeting.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \

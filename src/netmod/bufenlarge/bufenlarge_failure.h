@@ -5,6 +5,7 @@
  *
  *   bufenlarge_failure.c       which have failed; communicators that are revoked
  *   bufenlarge_failure_end.c   ends the receives, requests and synchronizations that wait for one of them
+ *   bufenlarge_late_answers.c  answers to what a revocation has ended
  *   bufenlarge_ulfm.c          MPICH's functions of ULFM
  *   bufenlarge_consensus.c     processes agree on which of them have failed; bufenlarge_meeting.c says for whom
  */
@@ -52,6 +53,14 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci);
 /* The error of what waits for this rank: MPI_SUCCESS for a negative one, and unless it is known to have failed. */
 int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank);
+
+/* bufenlarge_late_answers.c */
+
+/* Keeps a request that is about to be ended until another process has sent so many answers to it, which are dropped. To
+ * be called with the lock of its VCI. */
+void MPIDI_BUFENLARGE_keep_ended(MPIR_Request * request, int answers);
+/* To be called when no answer can come any more, and the contexts are open: it may free communicators. */
+void MPIDI_BUFENLARGE_ended_free(void);
 
 /* bufenlarge_backlog.c */
 

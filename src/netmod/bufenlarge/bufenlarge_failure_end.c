@@ -79,10 +79,10 @@ static void complete_receive(MPIR_Request * rreq, int error)
     MPID_Request_complete(rreq);
 }
 
-#ifndef MPIDI_CH4_DIRECT_NETMOD
 /* A receive from any source is posted twice, for shared memory and for the netmod; the user has the first. */
 static void unpost_partner(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 {
+#ifndef MPIDI_CH4_DIRECT_NETMOD
     MPIR_Request *partner = MPIDI_BUFENLARGE_PARTNER(rreq);
     if (partner == NULL)
         return;
@@ -91,22 +91,17 @@ static void unpost_partner(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rr
     MPIDI_BUFENLARGE_PARTNER(partner) = NULL;
     MPID_Request_complete(partner);
     MPIDI_CH4_REQUEST_FREE(partner);
-}
-
-static bool is_second(MPIR_Request * rreq)
-{
-    return !MPIDI_REQUEST(rreq, is_local) && MPIDI_BUFENLARGE_PARTNER(rreq) != NULL;
-}
-#else
-static void unpost_partner(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
-{
-}
-
-static bool is_second(MPIR_Request * rreq)
-{
-    return false;
-}
 #endif
+}
+
+static bool is_second(MPIR_Request * rreq)
+{
+#ifndef MPIDI_CH4_DIRECT_NETMOD
+    return !MPIDI_REQUEST(rreq, is_local) && MPIDI_BUFENLARGE_PARTNER(rreq) != NULL;
+#else
+    return false;
+#endif
+}
 
 /* Ends the first posted receive that waits in vain. Returns false when there is none. */
 static bool end_a_receive(const MPIDI_BUFENLARGE_vci_t * vci)
@@ -216,20 +211,34 @@ static void complete_with(MPIR_Request * req, int error)
         MPID_Request_complete(req);
 }
 
+/* Whether the other process lives, and answers. */
+static bool is_revoked(int error)
+{
+    return MPIR_ERR_GET_CLASS(error) == MPIX_ERR_REVOKED;
+}
+
+/* One whose data is advertised may still wait for its receipt, and is looked at again then. */
 static void end_send(MPIR_Request * sreq, int error)
 {
-    if (MPIDIG_REQUEST(sreq, req->status) & MPIDIG_REQ_RTS)
-        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
-    if (MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) != NULL)
+    const uint64_t status = MPIDIG_REQUEST(sreq, req->status);
+    const bool asks = (status & MPIDIG_REQ_RTS) != 0, awaits_receipt = (status & MPIDIG_REQ_PEER_SSEND) != 0;
+    if (MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) != NULL) {
         MPIDI_BUFENLARGE_outgoing_end(sreq, error);
-    else
-        complete_with(sreq, error);
+        return;
+    }
+    if (is_revoked(error))
+        MPIDI_BUFENLARGE_keep_ended(sreq, asks + awaits_receipt);
+    if (asks)
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
+    complete_with(sreq, error);
 }
 
 /* As if its data had come: other receives may end with it, the one that the user has of a receive from any source. Its
  * sender waits for nothing any more. */
 static void end_matched(MPIR_Request * rreq, int error)
 {
+    if (is_revoked(error))
+        MPIDI_BUFENLARGE_keep_ended(rreq, 1);
     rreq->status.MPI_ERROR = error;
     MPIR_STATUS_SET_COUNT(rreq->status, 0);
     MPIDIG_REQUEST(rreq, req->status) &= ~MPIDIG_REQ_PEER_SSEND;
@@ -283,29 +292,6 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
 int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci)
 {
     return process_error(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
-}
-
-/* Makes a send to a process that has failed a request that is complete, with that error in its status: an error of the
- * call itself would make MPICH's collective operations leave a receive that they have posted. Other errors stay. */
-int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request)
-{
-    MPIR_Request *sreq = *request;
-    if (MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_PROC_FAILED)
-        return mpi_errno;
-    if (sreq == NULL) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-        sreq = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, vci, vci);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-        if (sreq == NULL)
-            return mpi_errno;
-        sreq->comm = comm;
-        MPIR_Comm_add_ref(comm);
-        *request = sreq;
-    }
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-    complete_with(sreq, mpi_errno);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-    return MPI_SUCCESS;
 }
 
 /* -- probes -- */
