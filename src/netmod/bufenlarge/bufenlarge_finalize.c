@@ -237,8 +237,8 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
     /* With sessions there may never have been an MPI_COMM_WORLD. */
     if (MPIDI_BUFENLARGE_main_vci()->context != NULL) {
         mpi_errno = finish_messages();
-        MPIDI_BUFENLARGE_ended_free();
         disconnect();
+        MPIDI_BUFENLARGE_ended_free();
         MPIDI_BUFENLARGE_events_end();
         for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
             bufenlarge_context_close(MPIDI_BUFENLARGE_vci(i)->context);
