@@ -32,10 +32,7 @@ static char large[LARGE];
 
 static void expect_failed(const char *what, int error)
 {
-    int class = MPI_SUCCESS;
-    if (error != MPI_SUCCESS)
-        MPI_Error_class(error, &class);
-    EXPECT_EQUAL(what, MPIX_ERR_PROC_FAILED, class);
+    test_expect_class(what, MPIX_ERR_PROC_FAILED, error);
 }
 
 /* Ends the program when a step hangs; the case's own limit would not say which. */

@@ -26,10 +26,7 @@ static double gaps[16 * BLOCKS];
 
 static void expect_failed(const char *what, int error)
 {
-    int class = MPI_SUCCESS;
-    if (error != MPI_SUCCESS)
-        MPI_Error_class(error, &class);
-    EXPECT_EQUAL(what, MPIX_ERR_PROC_FAILED, class);
+    test_expect_class(what, MPIX_ERR_PROC_FAILED, error);
 }
 
 /* Eight of sixteen doubles: too small for a transfer of each block. */

@@ -105,6 +105,14 @@ void test_begin(int argc, char **argv, test_options_t defaults)
     test_begin_threads(argc, argv, defaults, MPI_THREAD_SINGLE);
 }
 
+void test_expect_class(const char *what, int expected, int error)
+{
+    int class = MPI_SUCCESS;
+    if (error != MPI_SUCCESS)
+        MPI_Error_class(error, &class);
+    EXPECT_EQUAL(what, expected, class);
+}
+
 int test_end(void)
 {
     int finished = 1;

@@ -38,6 +38,9 @@ void test_begin_threads(int argc, char **argv, test_options_t defaults, int thre
 /* To be called before MPI starts: MPI_THREAD_MULTIPLE where the arguments have threads=1, else MPI_THREAD_SINGLE. */
 int test_thread_level(int argc, char **argv);
 
+/* The class of an MPI error, which may be MPI_SUCCESS. */
+void test_expect_class(const char *what, int expected, int error);
+
 /* Waits for all ranks, prints the one line, ends MPI. To be returned from main(). */
 int test_end(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_am_send.c: sends that the fast path could not do, or not to the end, and control messages. */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_failure.h"
 
 /* Whether a message to a process that has failed is dropped without an error. MPIDIG waits for the answer to those of
  * windows, and the wait ends with the error of the process: that of the message MPIDIG would turn into one of
@@ -134,9 +134,7 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
         *request = sreq;
     }
     MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-    sreq->status.MPI_ERROR = mpi_errno;
-    for (int left = MPIR_cc_get(*sreq->cc_ptr); left > 0; left--)
-        MPID_Request_complete(sreq);
+    MPIDI_BUFENLARGE_complete_with(sreq, mpi_errno);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
     return MPI_SUCCESS;
 }

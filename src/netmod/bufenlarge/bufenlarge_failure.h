@@ -54,6 +54,9 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci);
 /* The error of what waits for this rank: MPI_SUCCESS for a negative one, and unless it is known to have failed. */
 int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank);
 
+/* Completes a request with an error: whatever else would have completed it will not come. */
+void MPIDI_BUFENLARGE_complete_with(MPIR_Request * req, int error);
+
 /* bufenlarge_late_answers.c */
 
 /* Keeps a request that is about to be ended until another process has sent so many answers to it, which are dropped. To

@@ -203,8 +203,7 @@ static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
     }
 }
 
-/* Whatever else would have completed it will not come. */
-static void complete_with(MPIR_Request * req, int error)
+void MPIDI_BUFENLARGE_complete_with(MPIR_Request * req, int error)
 {
     req->status.MPI_ERROR = error;
     for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
@@ -230,7 +229,7 @@ static void end_send(MPIR_Request * sreq, int error)
         MPIDI_BUFENLARGE_keep_ended(sreq, asks + awaits_receipt);
     if (asks)
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
-    complete_with(sreq, error);
+    MPIDI_BUFENLARGE_complete_with(sreq, error);
 }
 
 /* As if its data had come: other receives may end with it, the one that the user has of a receive from any source. Its
@@ -260,7 +259,7 @@ static void end_request(MPIR_Request * req, int error)
             end_matched(req, error);
             break;
         default:
-            complete_with(req, error);
+            MPIDI_BUFENLARGE_complete_with(req, error);
             break;
     }
 }

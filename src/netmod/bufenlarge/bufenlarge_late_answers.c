@@ -43,22 +43,25 @@ static bool is_late(MPIR_Request * request)
     return entry != NULL;
 }
 
+static int drop(uint32_t attr, MPIR_Request ** request)
+{
+    if (attr & MPIDIG_AM_ATTR__IS_ASYNC)
+        *request = NULL;
+    return MPI_SUCCESS;
+}
+
 static int take_receipt(void *am_hdr, void *data, MPI_Aint bytes, uint32_t attr, MPIR_Request ** request)
 {
     if (!is_late(((MPIDIG_ssend_ack_msg_t *) am_hdr)->sreq_ptr))
         return ended.take_receipt(am_hdr, data, bytes, attr, request);
-    if (attr & MPIDIG_AM_ATTR__IS_ASYNC)
-        *request = NULL;
-    return MPI_SUCCESS;
+    return drop(attr, request);
 }
 
 static int take_cts(void *am_hdr, void *data, MPI_Aint bytes, uint32_t attr, MPIR_Request ** request)
 {
     if (!is_late(((MPIDIG_send_cts_msg_t *) am_hdr)->sreq_ptr))
         return ended.take_cts(am_hdr, data, bytes, attr, request);
-    if (attr & MPIDIG_AM_ATTR__IS_ASYNC)
-        *request = NULL;
-    return MPI_SUCCESS;
+    return drop(attr, request);
 }
 
 static int discarded(MPIR_Request * rreq)
