@@ -203,13 +203,6 @@ static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
     }
 }
 
-void MPIDI_BUFENLARGE_complete_with(MPIR_Request * req, int error)
-{
-    req->status.MPI_ERROR = error;
-    for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
-        MPID_Request_complete(req);
-}
-
 /* Whether the other process lives, and answers. */
 static bool is_revoked(int error)
 {
