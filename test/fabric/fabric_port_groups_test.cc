@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A port over libfabric's tcp provider with many links: the groups of links it reports, and how it sleeps.
+// A port over libfabric's tcp provider with many links: its queues, the groups of links it reports, and how it sleeps.
 #include "fabric/fabric_port.h"
 
 #include <catch2/catch.hpp>
@@ -55,6 +55,15 @@ TEST_CASE("what the socket does not take at once arrives, on a port with many id
   for (unsigned n = 0; n < 5000; ++n) pair.one.poll();  // the peer computes; the queue cools again
   REQUIRE(both_poll(pair.one, pair.two, [&] { return pair.one.data_written == 1; }));
   REQUIRE(both_poll(pair.one, pair.two, [&] { return std::to_integer<int>(to.data()[kBytes - 1]) == 7; }));
+}
+
+// So it is with a peer whose host has gone silent.
+TEST_CASE("what is in a queue is read to its end, though nothing comes for the queue any more", "[fabric_port][F5]") {
+  Links pair(20);
+  const unsigned n = GENERATE(3u, 19u);                 // in the first queue, and in the last
+  for (unsigned i = 0; i < 2000; ++i) pair.two.poll();  // the queues cool
+  const std::uint64_t mark = pair.two.port.completions_mark(pair.passive[n]);
+  CHECK(comes_true([&] { return pair.two.port.completions_read(pair.passive[n], mark); }, [&] { pair.two.poll(); }));
 }
 
 // Sleeps on `side` for up to 2 s in another thread, which does `wake` after 20 ms. Returns the milliseconds it took.

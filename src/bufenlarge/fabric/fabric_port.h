@@ -108,8 +108,11 @@ class FabricPort {
   // and why.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
-  [[nodiscard]] std::uint64_t completions_mark(const Link& link) const {
-    return link ? link.endpoint()->queue->mark() : 0;
+  // See channel/port.h. Nothing may come for the queue any more, so it is read from now on until its end is found.
+  [[nodiscard]] std::uint64_t completions_mark(const Link& link) {
+    if (!link) return 0;
+    if (!verbs_) ready_.heat(*link.endpoint()->queue);
+    return link.endpoint()->queue->mark();
   }
   [[nodiscard]] bool completions_read(const Link& link, std::uint64_t mark) const {
     return !link || link.endpoint()->queue->read_to(mark);
