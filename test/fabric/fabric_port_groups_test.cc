@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include "fabric/faulty_libfabric.h"
 #include "fabric/port_side.h"
 
 namespace bufenlarge::test {
@@ -64,6 +65,26 @@ TEST_CASE("what is in a queue is read to its end, though nothing comes for the q
   for (unsigned i = 0; i < 2000; ++i) pair.two.poll();  // the queues cool
   const std::uint64_t mark = pair.two.port.completions_mark(pair.passive[n]);
   CHECK(comes_true([&] { return pair.two.port.completions_read(pair.passive[n], mark); }, [&] { pair.two.poll(); }));
+}
+
+// Up to libfabric 1.17 the endpoint after 16 takes another queue.
+TEST_CASE("where no further queue can be opened the endpoint is closed, and its caller is told", "[fabric_port][F8]") {
+  if (FI_VERSION_GE(fi_version(), FI_VERSION(1, 18))) {
+    SUCCEED("one queue is for all endpoints");
+    return;
+  }
+  const FaultyLibfabric libfabric;
+  Links pair(16);
+  const FabricPort::Link caller = pair.one.open(pair.two, pattern(52));
+  REQUIRE(both_poll(pair.one, pair.two, [&] { return !pair.two.requests.empty(); }));
+  const std::int64_t before = open_objects();
+  plan({Call::kCompletionQueue, 1, FI_ENOMEM, true});
+  CHECK_FALSE(pair.two.accept(pattern(52)));
+  CHECK_FALSE(pair.two.open(pair.one, pattern(52)));
+  CHECK_FALSE(pair.two.open(pair.one, pattern(52)));
+  CHECK(open_objects() == before);
+  CHECK(pair.two.port.endpoints() == 17);
+  CHECK(both_poll(pair.one, pair.two, [&] { return pair.one.lost.size() + pair.one.rejected.size() == 1; }));
 }
 
 // Sleeps on `side` for up to 2 s in another thread, which does `wake` after 20 ms. Returns the milliseconds it took.

@@ -144,7 +144,12 @@ FabricPort::Endpoint& FabricPort::spare_endpoint() {
 // and returns false if that fails.
 bool FabricPort::bind(Endpoint& endpoint) {
   CompletionQueue* queue = reserve_queue();
-  if (queue == nullptr) return false;
+  if (queue == nullptr) {
+    endpoint.user = nullptr;
+    endpoint.fid.reset();
+    closed_.push_front(&endpoint);
+    return false;
+  }
   fid_ep* fid = endpoint.fid.get();
   if (needs_words())
     endpoint.words = words_.take(info_->tx_attr->size, immediate_data_ ? 1 : receives_,
