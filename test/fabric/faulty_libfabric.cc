@@ -23,6 +23,7 @@ bool stands = false;
 Fault fault;
 std::array<std::uint32_t, kCalls> counts{};
 std::int64_t objects = 0;
+bool hides_endpoints = false;
 
 // Counts a call. Returns the error that it has to fail with, or 0.
 int turn(Call call) {
@@ -122,9 +123,16 @@ struct Opening<kCall, kTable, kFunction, kSetFid, kPatchTables> {
 
 // ---- event queues, completion queues, memory
 
+ssize_t read_error(fid_eq* events, fi_eq_err_entry* entry, std::uint64_t flags) {
+  if (const int error = turn(Call::kEventError); error != 0) return -error;
+  const ssize_t read = real_of(events->ops).readerr(events, entry, flags);
+  if (hides_endpoints && read > 0) entry->fid = nullptr;
+  return read;
+}
+
 void set_events(fi_ops_eq& ops) {
   count<Call::kEventRead, &fid_eq::ops, &fi_ops_eq::read>(ops);
-  count<Call::kEventError, &fid_eq::ops, &fi_ops_eq::readerr>(ops);
+  ops.readerr = &read_error;
 }
 
 void set_event_fid(fi_ops& ops) {
@@ -232,6 +240,7 @@ FaultyLibfabric::FaultyLibfabric() { stands = true; }
 
 FaultyLibfabric::~FaultyLibfabric() {
   plan_nothing();
+  hide_failed_endpoints(false);
   stands = false;
 }
 
@@ -243,6 +252,8 @@ void plan(const Fault& planned) {
 std::uint32_t calls_of(Call call) { return counts[static_cast<std::size_t>(call)]; }
 
 std::int64_t open_objects() { return objects; }
+
+void hide_failed_endpoints(bool hide) { hides_endpoints = hide; }
 
 extern "C" {
 

@@ -77,6 +77,8 @@ inline void plan_nothing() { plan({}); }
 
 // How often it was called since plan().
 [[nodiscard]] std::uint32_t calls_of(Call call);
+// From now on no event says whose attempt has failed, as on verbs before libfabric 1.21.
+void hide_failed_endpoints(bool hide);
 // Objects of libfabric that are open now.
 [[nodiscard]] std::int64_t open_objects();
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fabric/deaf_listener.h"
+#include "fabric/faulty_libfabric.h"
 #include "fabric/port_side.h"
 
 namespace bufenlarge::test {
@@ -37,6 +38,43 @@ TEST_CASE("a port reads a few requests at a time, and the others the next times"
     CHECK(passive.requests.size() <= before + 8);
   }
   for (PortSide::Incoming& one : passive.requests) passive.port.reject(one.request, {});
+}
+
+// An attempt at an address where nobody listens, whose endpoint waits for its event before it is closed, as on iWARP.
+FabricPort::Link waiting_attempt(PortSide& side) {
+  const SocketAddress nobody = PortSide().port.address();
+  FabricPort::Link link = side.port.open(nobody.data(), pattern(52), &side);
+  REQUIRE(link);
+  link.endpoint()->attempt = true;
+  return link;
+}
+
+TEST_CASE("an attempt that fails without a name has had its event when it is the only one", "[fabric_port][S4]") {
+  const FaultyLibfabric libfabric;
+  hide_failed_endpoints(true);
+  PortSide side;
+  const std::int64_t before = open_objects();
+  const bool closed = GENERATE(false, true);  // before the event
+  FabricPort::Link link = waiting_attempt(side);
+  if (closed) link = {};
+  CHECK(open_objects() == before + 1);
+  REQUIRE(comes_true([&] { return side.unnamed.size() == 1; }, [&] { side.poll(); }));
+  link = {};
+  CHECK(open_objects() == before);
+}
+
+TEST_CASE("of two attempts a failure without a name ends the wait of none", "[fabric_port][S4]") {
+  const FaultyLibfabric libfabric;
+  hide_failed_endpoints(true);
+  PortSide side;
+  const FabricPort::Link one = waiting_attempt(side);
+  const DeafListener deaf;
+  const FabricPort::Link another = side.port.open(deaf.address().data(), pattern(52), &side);
+  REQUIRE(another);
+  another.endpoint()->attempt = true;
+  REQUIRE(comes_true([&] { return side.unnamed.size() == 1; }, [&] { side.poll(); }));
+  CHECK(one.endpoint()->attempt);
+  CHECK(another.endpoint()->attempt);
 }
 
 }  // namespace

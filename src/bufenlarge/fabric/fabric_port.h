@@ -169,6 +169,8 @@ class FabricPort {
   [[nodiscard]] Endpoint& spare_endpoint();
   [[nodiscard]] Event next_event();
   [[nodiscard]] Event decode_error();
+  // An attempt failed that libfabric does not name: where it can be one only, that has had its event.
+  void end_unnamed_attempt();
   // Reads a failed completion. Returns the endpoint that it belongs to, or nullptr if it names none.
   [[nodiscard]] Endpoint* failed_completion(const CompletionQueue& queue, std::string& why) const;
   [[nodiscard]] QueuePlan plan_queues(fi_wait_obj verbs_wait) const;

@@ -127,7 +127,10 @@ FabricPort::Event FabricPort::decode_error() {
   if (fi_eq_readerr(events_.get(), &error, 0) < 0) return event;
   event.why = fi_strerror(error.err);
   event.kind = Event::Kind::kUnnamed;
-  if (error.fid == nullptr) return event;
+  if (error.fid == nullptr) {
+    end_unnamed_attempt();
+    return event;
+  }
   event.endpoint = static_cast<Endpoint*>(error.fid->context);
   event.kind = !verbs_ && is_unreachable(error.err) ? Event::Kind::kUnreachable : Event::Kind::kLost;
   if (error.err == FI_ECONNREFUSED && error.err_data != nullptr && error.err_data_size != 0) {
@@ -137,6 +140,18 @@ FabricPort::Event FabricPort::decode_error() {
     event.kind = Event::Kind::kRejected;
   }
   return event;
+}
+
+void FabricPort::end_unnamed_attempt() {
+  Endpoint* only = nullptr;
+  for (const std::unique_ptr<Endpoint>& endpoint : endpoints_) {
+    if (!endpoint->attempt) continue;
+    if (only != nullptr) return;
+    only = endpoint.get();
+  }
+  if (only == nullptr) return;
+  only->attempt = false;
+  if (only->user == nullptr) release(*only);
 }
 
 FabricPort::Endpoint* FabricPort::failed_completion(const CompletionQueue& queue, std::string& why) const {
