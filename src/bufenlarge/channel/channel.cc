@@ -286,12 +286,14 @@ bool Channel<PortT>::unused() const {
   return over && !listed && !holds_link();
 }
 
-// What the peer wrote before it went lies in the ring: an established connection ends only when that has been read.
+// What the peer wrote before it went lies in the ring: an established connection ends only when that has been read. A
+// peer that breaks the rules may have begun something after it had agreed to the end.
 template <class PortT>
 void Channel<PortT>::lose() {
   while (receive() != 0) continue;
   if (failed()) return;
-  if (closing_.on_lost(!rendezvous_ || rendezvous_->idle()))
+  const bool quiet = !enlargement_.pending() && !receive_ring_.message_open() && (!rendezvous_ || rendezvous_->idle());
+  if (closing_.on_lost(quiet))
     end_connection();
   else
     connection_.on_link_lost();

@@ -42,7 +42,8 @@ class Closing {
   }
   // A slot of SlotKind::kClose. Fails the channel when the peer may not say that.
   void on_message(std::span<const std::byte> payload);
-  // True when the loss of the connection is the end that was agreed. `quiet`: no read, response or write is open.
+  // True when the loss of the connection is the end that was agreed. `quiet`: no read, response or write
+  // is open, no message of the peer is, and no ring is being exchanged.
   [[nodiscard]] bool on_lost(bool quiet) { return close_.on_lost(quiet, send_ring_.producer().staged()); }
 
   // Says what is due. `drained`: nothing is under way; `drained_for_room`: the same, but for sources the peer has

@@ -68,6 +68,8 @@ class ReceiveRing {
   // Hands a fragment of a message to the upper layer.
   void deliver(const std::byte* payload, const SlotTrailer& trailer);
   void watch_next_slot();
+  // The first slot of a message was taken, and its last was not.
+  [[nodiscard]] bool message_open() const { return message_open_; }
 
   // Everything that has come is taken, no message is under way, and no grant is due.
   [[nodiscard]] bool drained() const { return !message_open_ && !grant_due_ && !notified(); }

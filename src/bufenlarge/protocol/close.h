@@ -70,7 +70,8 @@ class Close {
   // Called with a message of the peer. Returns false if the peer broke the protocol. `resumed`: what on_slot() said.
   [[nodiscard]] bool on_message(const CloseMessage& message, bool resumed);
   // Called when the connection is lost and all slots of the peer were taken. `quiet`: no read, response or write is
-  // open; `staged`: the position after the last own slot. Returns true if that is the end that was agreed.
+  // open, no message of the peer is, and no ring is being exchanged; `staged`: the position after the last own slot.
+  // Returns true if that is the end that was agreed.
   [[nodiscard]] bool on_lost(bool quiet, std::uint64_t staged);
 
   // Called while pending(). `drained`: nothing is under way; `drained_for_room`: the same by the rule for a request

@@ -210,6 +210,23 @@ TEST_CASE("a loss behind the agreement is the agreed end, unless something was s
   }
 }
 
+TEST_CASE("a loss in the middle of something that a peer began after it had agreed is a loss", "[closing][loss]") {
+  const bool enlarges = GENERATE(false, true);
+  ClosingFixture fixture;
+  fixture.ask();
+  fixture.port.placed.emplace();  // what comes now is read when the loss is seen
+  fixture.tell(CloseStep::kAgree);
+  if (enlarges)
+    fixture.peer().ask({1, 1});
+  else
+    fixture.peer().send(pattern(8), kMarkFirst);
+  fixture.lose();
+  fixture.rounds(FakeContext::kEventRounds);
+  REQUIRE(fixture.upper.failures.size() == 1);
+  CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
+  CHECK(fixture.context.core().closing.closed == 0);
+}
+
 TEST_CASE("an answer that nobody asked for fails the channel", "[closing]") {
   ClosingFixture fixture;
   fixture.connect();
