@@ -306,6 +306,7 @@ void Channel<PortT>::release() {
   connection_.close();
   if (rendezvous_) rendezvous_->end(failure());  // nothing reads or writes the user's memory any more
   receive_ring_.unwatch();
+  enlargement_.release();
   send_ring_.drop();
   receive_ring_.drop();
   link_.give_back_control();

@@ -81,6 +81,8 @@ class Enlargement {
 
   // The connection has ended: requests are counted anew.
   void end();
+  // The channel has failed: no answer is waited for any more.
+  void release() { least_ = {}; }
 
   // Does what waits; service() of the channel calls it while connected.
   void service(std::uint64_t now_us);

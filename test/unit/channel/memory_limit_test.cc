@@ -167,6 +167,23 @@ TEST_CASE("a sender that could be left without any ring does not ask", "[memory]
   CHECK(asks());
 }
 
+TEST_CASE("a channel that fails while it asks gives back what it held for the answer", "[memory][B2]") {
+  ChannelSettings made = settings(phases({{512, 1}, {1104, 16}}));
+  made.memory_max = Ledger::kNoLimit - 1;
+  const auto left_after_failure = [&made](bool asks) {
+    ContextFixture fixture(made);
+    fixture.connect(1);
+    if (asks) CHECK(fixture.send({600}) == kNothingSent);
+    fixture.rounds();
+    CHECK(fixture.channel(1).enlargement().sender().steady() == !asks);
+    fixture.lose(1);
+    fixture.rounds(2 * FakeContext::kEventRounds);
+    CHECK(fixture.channel(1).failed());
+    return fixture.context.core().ledger.bytes();
+  };
+  CHECK(left_after_failure(true) == left_after_failure(false));
+}
+
 TEST_CASE("of large rings that are not used the one that was not used for longest goes back", "[memory][B2]") {
   LimitFixture fixture(Ledger::kNoLimit - 1);
   for (const std::uint32_t rank : {1u, 2u}) {
