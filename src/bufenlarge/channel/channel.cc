@@ -35,6 +35,7 @@ Channel<PortT>::~Channel() {
   rendezvous_.reset();
   receive_ring_.drop();
   send_ring_.drop();
+  link_.give_back_control();
 }
 
 // ---- orders of the upper layer

@@ -12,8 +12,8 @@
 // A channel belongs to its context, and only the context's owner calls it. Bodies are in channel.cc.
 //
 // Memory. Rings and control block are there from the first attempt to connect until the connection ends by agreement,
-// the channel has failed or the context closes. PeerLink::fail() only marks the channel; service() releases its memory
-// in the next round.
+// the channel has failed or the context closes; those for a process of another job, also until it goes before its first
+// slot. PeerLink::fail() only marks the channel; service() releases its memory in the next round.
 #pragma once
 
 #include <sys/uio.h>

@@ -81,7 +81,7 @@ void Connection<PortT>::act(Connect::Action action, std::string_view why, Status
       return;
     case Connect::Action::kClose:
       close();
-      if (link_.core().ledger.limited()) release_memory();
+      if (is_to_release()) release_memory();
       if (connect_.timed()) want_time();
       return;
     case Connect::Action::kFail:

@@ -94,6 +94,8 @@ class Connection {
   void open();
   [[nodiscard]] bool find_room();
   void wait_for_room();
+  // Whether the memory is to be given back that an attempt or a caller leaves.
+  [[nodiscard]] bool is_to_release() const;
   void release_memory();
   [[nodiscard]] std::string no_endpoint() const;
   void on_first_slot();

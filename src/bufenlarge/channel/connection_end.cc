@@ -33,7 +33,13 @@ bool Connection<PortT>::find_room() {
   return false;
 }
 
-// Where memory is limited, those that wait hold none: all of it could be with channels that wait for each other.
+// Where memory is limited, those that wait hold none: all of it could be with channels that wait for each other. A
+// process of another job that went before its first slot may never come back.
+template <class PortT>
+bool Connection<PortT>::is_to_release() const {
+  return link_.core().ledger.limited() || (other_job_ != nullptr && connect_.state() == Connect::State::kIdle);
+}
+
 template <class PortT>
 void Connection<PortT>::release_memory() {
   send_ring_.end();
