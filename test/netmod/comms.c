@@ -2,13 +2,14 @@
 /*
  * comms.c: messages over communicators of every make: duplicates, splits, groups, intercommunicators
  * and what they merge to, grids. Each is used with checked messages at once after it was made, and
- * the same source and tag is used on two communicators at a time, which must not be mixed up.
+ * the same source and tag is used on two communicators at a time, which must not be mixed up. Some are freed while
+ * sends are under way whose requests were freed, too.
  */
 #include <stdlib.h>
 
 #include "support.h"
 
-enum { TAG = 21, LARGE = 20000 };
+enum { TAG = 21, LARGE = 20000, FREED_TAG, FREED_BLOCKS = 5000 };
 
 static uint64_t key_of(int comm_number, int source, int dest)
 {
@@ -194,6 +195,57 @@ static void check_many(void)
     }
 }
 
+static void expect_words(int partner, long round)
+{
+    long word = -1;
+    for (int i = 0; i < 3; i++) {
+        MPI_Recv(&word, 1, MPI_LONG, partner, FREED_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        EXPECT_EQUAL("word after the communicator was freed", 3 * round + i, word);
+    }
+}
+
+/* A send's answer, the receipt of a synchronous one or the permission to send data with gaps, meets a request that is
+ * the last of its communicator: both were freed. More messages come right behind. */
+static void free_early(int partner, MPI_Datatype gapped, long round)
+{
+    static double gaps[16 * FREED_BLOCKS];
+    const MPI_Datatype type = round % 2 == 0 ? MPI_DOUBLE : gapped;
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (test_rank < partner) {
+        MPI_Issend(gaps, 1, type, partner, FREED_TAG, comm, &request);
+        MPI_Request_free(&request);
+        MPI_Comm_free(&comm);
+        MPI_Send(NULL, 0, MPI_LONG, partner, FREED_TAG, MPI_COMM_WORLD);
+        expect_words(partner, round);
+    } else {
+        long word = -1;
+        MPI_Recv(NULL, 0, MPI_LONG, partner, FREED_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Irecv(gaps, 1, type, partner, FREED_TAG, comm, &request);
+        for (word = 3 * round; word < 3 * round + 3; word++)
+            MPI_Send(&word, 1, MPI_LONG, partner, FREED_TAG, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Comm_free(&comm);
+    }
+}
+
+static void check_freed_early(void)
+{
+    const int partner = test_rank ^ 1;
+    MPI_Comm comm;
+    MPI_Datatype gapped;
+    MPI_Type_vector(FREED_BLOCKS, 8, 16, MPI_DOUBLE, &gapped);
+    MPI_Type_commit(&gapped);
+    for (long round = 0; round < test_options.rounds; round++) {
+        if (partner < test_size)
+            free_early(partner, gapped, round);
+        else if (MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS)
+            MPI_Comm_free(&comm);
+    }
+    MPI_Type_free(&gapped);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, (test_options_t) { .rounds = 10, .seed = 1 });
@@ -202,5 +254,6 @@ int main(int argc, char **argv)
     check_intercommunicators();
     check_grids();
     check_many();
+    check_freed_early();
     return test_end();
 }

@@ -88,6 +88,7 @@ typedef struct {
     int number;
     MPIDI_BUFENLARGE_peer_t *busy;      /* peers with a backlog, each tried once per round */
     MPIDI_BUFENLARGE_peer_t *lost;      /* peers that progress has not given up yet */
+    bool in_progress;           /* in a round */
     bool own_lost;              /* a process of the own job was lost */
     bool looked;                /* for what waits in vain, at looked_at */
     MPL_time_t looked_at;
@@ -95,6 +96,7 @@ typedef struct {
     int failures_known;         /* of the process's list (bufenlarge_failure.c) */
     struct MPIDI_BUFENLARGE_rma *batches;       /* peers with a batch that is not empty */
     struct MPIDI_BUFENLARGE_gets *gets; /* small Gets whose reply is to come */
+    struct MPIDI_BUFENLARGE_incoming *unmatched;        /* rendezvous messages, in order */
     uint32_t no_eager_peers;    /* that take no eager data */
     uint32_t unexpected_kib;    /* that unexpected messages with data take, and the most at one time */
     uint32_t unexpected_kib_max;
@@ -282,6 +284,8 @@ void MPIDI_BUFENLARGE_source_released(void *user, uint32_t peer, void *cookie,
 const char *MPIDI_BUFENLARGE_rendezvous_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer,
                                                 const MPIDI_BUFENLARGE_wire_t * wire,
                                                 const void *am_hdr, const void *data);
+/* Whether an unexpected rendezvous message of the peer refers to it. */
+bool MPIDI_BUFENLARGE_has_unmatched(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
 int MPIDI_BUFENLARGE_rendezvous_matched(MPIR_Request * rreq);
 void MPIDI_BUFENLARGE_read_done(void *user, uint32_t peer, void *cookie,
                                 bufenlarge_status_t status);

@@ -20,6 +20,8 @@ struct MPIR_Comm;
 struct MPIR_Group;
 struct MPIR_Win;
 
+/* Whether the calling thread is in a round of progress, in a process with one thread. */
+bool MPIDI_BUFENLARGE_in_progress(void);
 /* How many processes are known to have failed; stays when MPI has ended. */
 extern int MPIDI_BUFENLARGE_failures;
 bool MPIDI_BUFENLARGE_has_failed(uint32_t number);

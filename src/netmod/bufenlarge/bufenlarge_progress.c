@@ -33,6 +33,14 @@ static void peer_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * pe
         MPIDI_BUFENLARGE_failure_note(vci, peer);
 }
 
+bool MPIDI_BUFENLARGE_in_progress(void)
+{
+    bool is_in = false;
+    for (int vci = 0; vci < MPIDI_CH4_MAX_VCIS; vci++)
+        is_in |= MPIDI_BUFENLARGE_vci(vci)->in_progress;
+    return is_in;
+}
+
 /* Sends what waits in batches and backlogs, gives up lost peers, ends what waits in vain, and returns the error that
  * was kept. Adds the number of sends to *moved_p. */
 int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)

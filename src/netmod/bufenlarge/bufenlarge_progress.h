@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_progress.h: one round of progress. It is never called from within itself: handlers only
- * send, and no send makes progress.
+ * bufenlarge_progress.h: one round of progress. The library's is never called from within itself. Handlers only send,
+ * and no send makes progress; but they complete requests, the last of which frees a communicator, and then MPICH may
+ * call whatever it likes.
  */
 #ifndef BUFENLARGE_PROGRESS_H_INCLUDED
 #define BUFENLARGE_PROGRESS_H_INCLUDED
@@ -41,13 +42,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_BUFENLARGE_progress(int vci_number, int *made
     MPIR_FUNC_ENTER;
 
     /* With sessions MPI may make progress before MPI_COMM_WORLD exists, or without it. */
-    if (unlikely(vci->context == NULL))
+    if (unlikely(vci->context == NULL || vci->in_progress))
         goto fn_exit;
+    vci->in_progress = true;
     unsigned moved = bufenlarge_context_progress(vci->context);
     if (unlikely(vci->busy || vci->batches || vci->lost || vci->mpi_errno
                  || MPL_atomic_relaxed_load_int(&vci->watches)
                  || MPIDI_global.sigusr1_count > MPIDI_global.my_sigusr1_count))
         mpi_errno = MPIDI_BUFENLARGE_dequeue(vci, &moved);
+    vci->in_progress = false;
     if (moved > 0) {
         vci->rounds_empty = 0;
         *made_progress_p = 1;
