@@ -7,6 +7,7 @@
  *   a synchronous message, whose receiver makes no progress until it was revoked
  *   a large one with gaps, whose receiver makes none
  *   a large one with gaps, whose sender makes none once it has sent: its data comes to a receive that was ended
+ *   a large one without gaps, that nobody receives until then: the sender gets its data back, unread
  *
  * Rank 0 sends to rank 1, the last rank revokes. Checked: the errors, that a receive of a message that nobody sends
  * waits, that a buffer is not written after its receive has ended, and that messages in MPI_COMM_WORLD go on.
@@ -17,7 +18,7 @@
 #include "support.h"
 
 enum { TAG = 1, NEVER, BLOCKS = 5000, DOUBLES = 16 * BLOCKS, REVOKED_US = 200000, PAUSE_US = 500000 };
-enum kind { SYNCHRONOUS, SENDER_WAITS, RECEIVER_WAITS, KINDS };
+enum kind { SYNCHRONOUS, SENDER_WAITS, RECEIVER_WAITS, NOBODY_RECEIVES, KINDS };
 
 static double gaps[DOUBLES];
 static MPI_Datatype gapped;
@@ -49,13 +50,16 @@ static void send(MPI_Comm comm, enum kind kind)
     MPI_Request request;
     if (kind == SYNCHRONOUS)
         MPI_Issend(&test_rank, 1, MPI_INT, 1, TAG, comm, &request);
+    else if (kind == NOBODY_RECEIVES)
+        MPI_Isend(gaps, DOUBLES, MPI_DOUBLE, 1, TAG, comm, &request);
     else
         MPI_Isend(gaps, 1, gapped, 1, TAG, comm, &request);
     if (kind == RECEIVER_WAITS)
         usleep(PAUSE_US);
     int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (kind != RECEIVER_WAITS)
+    if (kind == SYNCHRONOUS || kind == SENDER_WAITS)
         expect_revoked(error);
+    memset(gaps, 0xaa, sizeof(gaps));
     expect_nothing(1);
 }
 
@@ -73,6 +77,11 @@ static void receive(MPI_Comm comm, enum kind kind)
     }
     while (!there)
         MPI_Iprobe(0, TAG, comm, &there, MPI_STATUS_IGNORE);
+    if (kind == NOBODY_RECEIVES) {
+        expect_nothing(0);
+        expect_revoked(MPI_Recv(gaps, DOUBLES, MPI_DOUBLE, 0, TAG, comm, MPI_STATUS_IGNORE));
+        return;
+    }
     usleep(PAUSE_US);
     if (kind == SYNCHRONOUS)
         MPI_Recv(&word, 1, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE);

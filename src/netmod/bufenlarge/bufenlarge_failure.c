@@ -178,25 +178,44 @@ void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm)
     MPIDI_BUFENLARGE_failure_watch();
 }
 
-static void revoke_if(MPIR_Comm * comm, uint32_t context_id)
+/* The bit of a context that collective operations' messages have. */
+#define COLLECTIVE 1u
+
+static bool has_context(const MPIR_Comm * comm, uint32_t context_id)
 {
-    if (MPIR_Object_get_ref(comm) > 0 && comm->recvcontext_id == context_id)
+    return MPIR_Object_get_ref(comm) > 0 && comm->recvcontext_id == context_id;
+}
+
+/* Finds the communicator whose messages have this context here; NULL: there is none. */
+static MPIR_Comm *find_comm(uint32_t context_id)
+{
+    const MPIR_Object_alloc_t *pool = &MPIR_Comm_mem;
+    MPIR_Comm *found = NULL;
+    for (int i = 0; i < MPIR_COMM_N_BUILTIN; i++)
+        found = has_context(&MPIR_Comm_builtin[i], context_id) ? &MPIR_Comm_builtin[i] : found;
+    MPIR_Comm *comm = pool->direct;
+    for (int i = 0; pool->initialized && i < pool->direct_size; i++)
+        found = has_context(&comm[i], context_id) ? &comm[i] : found;
+    for (int block = 0; block < pool->indirect_size; block++) {
+        comm = pool->indirect[block];
+        for (int i = 0; i < HANDLE_NUM_INDICES; i++)
+            found = has_context(&comm[i], context_id) ? &comm[i] : found;
+    }
+    return found;
+}
+
+/* One that is not known was freed, as it may be. */
+void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id)
+{
+    MPIR_Comm *comm = find_comm(context_id);
+    if (comm != NULL)
         MPIDI_BUFENLARGE_revoke(comm);
 }
 
-/* Another process has revoked the communicator whose messages have this context here. One that is not known was freed,
- * as it may be. */
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id)
+bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id)
 {
-    const MPIR_Object_alloc_t *pool = &MPIR_Comm_mem;
-    for (int i = 0; i < MPIR_COMM_N_BUILTIN; i++)
-        revoke_if(&MPIR_Comm_builtin[i], context_id);
-    for (int i = 0; pool->initialized && i < pool->direct_size; i++)
-        revoke_if((MPIR_Comm *) pool->direct + i, context_id);
-    for (int block = 0; block < pool->indirect_size; block++) {
-        for (int i = 0; i < HANDLE_NUM_INDICES; i++)
-            revoke_if((MPIR_Comm *) pool->indirect[block] + i, context_id);
-    }
+    const MPIR_Comm *comm = find_comm(context_id & ~COLLECTIVE);
+    return comm != NULL && comm->revoked;
 }
 
 /* -- the process manager -- */

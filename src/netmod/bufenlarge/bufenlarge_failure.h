@@ -34,6 +34,8 @@ uint32_t MPIDI_BUFENLARGE_failure_number(int i);
 void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
 /* Another process has revoked the communicator whose messages have this context here. */
 void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id);
+/* Whether messages with this context are of a communicator that was revoked. */
+bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id);
 
 /* Sets is_failed[rank] for the members among the first `count` failures, and clears the others. Without a communicator
  * the members are the processes of the job. */
@@ -58,6 +60,12 @@ int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * 
 
 /* Completes a request with an error: whatever else would have completed it will not come. */
 void MPIDI_BUFENLARGE_complete_with(MPIR_Request * req, int error);
+
+/* bufenlarge_rendezvous_recv.c */
+
+/* Gives the data of unexpected rendezvous messages of revoked communicators back to their senders, who wait for that:
+ * nobody receives them any more. */
+void MPIDI_BUFENLARGE_give_back(const MPIDI_BUFENLARGE_vci_t * vci);
 
 /* bufenlarge_late_answers.c */
 

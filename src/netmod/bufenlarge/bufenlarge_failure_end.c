@@ -145,12 +145,10 @@ static int matched_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq
         : MPI_SUCCESS;
 }
 
+/* One whose data is advertised ends when the receiver gives the data back. It reads it until then. */
 static int send_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * sreq)
 {
     const uint64_t status = MPIDIG_REQUEST(sreq, req->status);
-    const bool advertised = MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) != NULL;
-    if (advertised && sreq->comm && sreq->comm->revoked)
-        return revoked_error();
     if (MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.held) > 0)
         return MPI_SUCCESS;
     const bool asks = (status & MPIDIG_REQ_RTS) != 0;
@@ -209,15 +207,10 @@ static bool is_revoked(int error)
     return MPIR_ERR_GET_CLASS(error) == MPIX_ERR_REVOKED;
 }
 
-/* One whose data is advertised may still wait for its receipt, and is looked at again then. */
 static void end_send(MPIR_Request * sreq, int error)
 {
     const uint64_t status = MPIDIG_REQUEST(sreq, req->status);
     const bool asks = (status & MPIDIG_REQ_RTS) != 0, awaits_receipt = (status & MPIDIG_REQ_PEER_SSEND) != 0;
-    if (MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) != NULL) {
-        MPIDI_BUFENLARGE_outgoing_end(sreq, error);
-        return;
-    }
     if (is_revoked(error))
         MPIDI_BUFENLARGE_keep_ended(sreq, asks + awaits_receipt);
     if (asks)
@@ -273,6 +266,7 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
     while (end_a_receive(vci))
         continue;
     find_request(vci, look_at_request, NULL);
+    MPIDI_BUFENLARGE_give_back(vci);
     /* With MPIR_CVAR_ENABLE_FT MPICH's waits see themselves that a receive from any source may wait in vain. */
     MPIDI_BUFENLARGE_wake_waits(vci->number);
 }

@@ -52,7 +52,8 @@ static bool is_free(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_p
         if (lost == peer)
             return false;
     }
-    return !peer->backlog && peer->sources == 0 && peer->unexpected_kib == 0 && (!peer->rma || peer->lost_text);
+    return !peer->backlog && peer->sources == 0 && peer->unexpected_kib == 0 && (!peer->rma || peer->lost_text)
+        && !MPIDI_BUFENLARGE_has_unmatched(vci, peer);
 }
 
 static void forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)

@@ -276,7 +276,6 @@ bool MPIDI_BUFENLARGE_may_advertise(const void *buf, MPI_Aint count, MPI_Datatyp
 int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                      MPIDI_BUFENLARGE_wire_t * wire, const void *buf, MPI_Aint count,
                                      MPI_Datatype datatype);
-void MPIDI_BUFENLARGE_outgoing_end(MPIR_Request * sreq, int error);
 void MPIDI_BUFENLARGE_source_released(void *user, uint32_t peer, void *cookie,
                                       bufenlarge_status_t status);
 

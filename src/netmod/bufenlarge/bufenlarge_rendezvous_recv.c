@@ -6,17 +6,20 @@
  * fragments.
  */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_consensus.h"
+#include "utlist.h"
 
 /* A message whose data is at the peer. */
 typedef struct MPIDI_BUFENLARGE_incoming {
     MPIDI_BUFENLARGE_read_t read;
+    struct MPIDI_BUFENLARGE_incoming *next, *prev;      /* in vci->unmatched */
     MPIR_Request *rreq;
     MPIDI_BUFENLARGE_peer_t *peer;
     uint32_t source;
     uint64_t bytes;
     bool is_receive;            /* of MPI, not a part of one-sided communication */
     bool through_ring;
+    bool given_back;            /* to the sender, unread */
     MPI_Aint placed;            /* bytes that the receive has room for; not when through_ring */
     MPIDI_BUFENLARGE_data_t data;       /* through_ring */
 } incoming_t;
@@ -141,6 +144,11 @@ static const char *start(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
 
     if ((uint64_t) MPIDIG_recv_in_data_sz(rreq) != incoming->bytes)
         return MPIDI_BUFENLARGE_CONTRADICTION;
+    if (incoming->given_back) {
+        MPIR_ERR_SETSIMPLE(rreq->status.MPI_ERROR, MPIX_ERR_REVOKED, "**revoked");
+        incoming_end(vci, incoming);
+        return NULL;
+    }
     if (!has_room(rreq)) {
         incoming_read(vci, incoming, NULL, 0, 0);
         return NULL;
@@ -180,7 +188,10 @@ const char *MPIDI_BUFENLARGE_rendezvous_arrived(MPIDI_BUFENLARGE_vci_t * vci, ui
     MPIR_cc_inc(incoming->rreq->cc_ptr);
     MPIDI_BUFENLARGE_hold(incoming->rreq);
     MPIDIG_REQUEST(incoming->rreq, netmod_am.bufenlarge.incoming) = incoming;
-    return MPIDIG_recv_initialized(incoming->rreq) ? start(vci, incoming) : NULL;
+    if (MPIDIG_recv_initialized(incoming->rreq))
+        return start(vci, incoming);
+    DL_APPEND(vci->unmatched, incoming);
+    return NULL;
 }
 
 /* Called when a receive matches a message that was unexpected. */
@@ -189,10 +200,36 @@ int MPIDI_BUFENLARGE_rendezvous_matched(MPIR_Request * rreq)
     incoming_t *incoming = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.incoming);
     MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(incoming->peer->vci);
     const uint32_t number = incoming->peer->number;
+    DL_DELETE(vci->unmatched, incoming);
     const char *text = start(vci, incoming);
     if (text != NULL)
         MPIDI_BUFENLARGE_peer_lost(vci, number, BUFENLARGE_ERR_PROTOCOL, text);
     return MPI_SUCCESS;
+}
+
+bool MPIDI_BUFENLARGE_has_unmatched(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer)
+{
+    const incoming_t *incoming;
+    DL_SEARCH_SCALAR(vci->unmatched, incoming, peer, peer);
+    return incoming != NULL;
+}
+
+static bool is_to_be_given_back(const incoming_t * incoming)
+{
+    return !incoming->given_back && !incoming->peer->lost_text
+        && !MPIDI_BUFENLARGE_is_repair_tag(MPIDI_BUFENLARGE_TAG(incoming->rreq))
+        && MPIDI_BUFENLARGE_is_revoked(MPIDIG_REQUEST(incoming->rreq, u.recv.context_id));
+}
+
+void MPIDI_BUFENLARGE_give_back(const MPIDI_BUFENLARGE_vci_t * vci)
+{
+    incoming_t *incoming;
+    DL_FOREACH(vci->unmatched, incoming) {
+        if (is_to_be_given_back(incoming)) {
+            incoming->given_back = true;
+            bufenlarge_channel_release_source(incoming->peer->channel, incoming->source);
+        }
+    }
 }
 
 /* The library's fragment callback. */

@@ -16,7 +16,7 @@
 
 /* A message whose data this process has advertised. */
 typedef struct MPIDI_BUFENLARGE_outgoing {
-    MPIR_Request *sreq;         /* NULL: it has ended with an error */
+    MPIR_Request *sreq;
     int handler_id;             /* whose origin callback completes sreq */
 } outgoing_t;
 
@@ -118,12 +118,6 @@ static int complete(outgoing_t * outgoing, int error)
     MPIDI_BUFENLARGE_let_go(sreq);
     MPIDI_BUFENLARGE_note_error(sreq, outgoing->handler_id, error);
     return MPIDIG_global.origin_cbs[outgoing->handler_id] (sreq);
-}
-
-/* Ends a send whose data is advertised, with an error. The peer may still read the data, but nobody wants it. */
-void MPIDI_BUFENLARGE_outgoing_end(MPIR_Request * sreq, int error)
-{
-    complete(MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing), error);
 }
 
 /* The library's source_released callback. */
