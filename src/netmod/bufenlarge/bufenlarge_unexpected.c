@@ -104,6 +104,7 @@ int MPIDI_BUFENLARGE_send_asking(MPIR_Comm * comm, int rank, const void *am_hdr,
     MPIDIG_REQUEST(sreq, count) = count;
     MPIDIG_REQUEST(sreq, datatype) = datatype;
     MPIDIG_REQUEST(sreq, u.send.dest) = rank;
+    MPIDIG_REQUEST(sreq, req->status) |= MPIDIG_REQ_RTS;        /* a failure ends it, too */
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
     MPIDIG_AM_SEND_SET_RNDV(hdr.flags, MPIDIG_RNDV_GENERIC);
     return MPIDI_NM_am_send_hdr(rank, comm, MPIDIG_SEND, &hdr, (MPI_Aint) sizeof(hdr), vci, vci);
