@@ -87,8 +87,9 @@ static MPIDI_BUFENLARGE_peer_t *peer_at(MPIDI_BUFENLARGE_place_t place)
 
 static bool take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, int size)
 {
+    size_t got;
     MPIDI_BUFENLARGE_CONNECT_ENTER();
-    const bool found = MPIDI_BUFENLARGE_spawn_take(key, buf, (size_t) size);
+    const bool found = MPIDI_BUFENLARGE_spawn_take(key, buf, (size_t) size, &got);
     MPIDI_BUFENLARGE_CONNECT_EXIT();
     return found;
 }
@@ -144,12 +145,26 @@ int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
     return MPI_SUCCESS;
 }
 
-/* Exchanges a message with the other leader; that of 0 bytes is none. Called since MPICH 5.0 only. */
+/* Why the exchange with the other leader cannot go on; MPI_SUCCESS when it can. A communicator that MPICH makes for a
+ * connect or an accept is an intercommunicator, and knows of no revocation. */
+static int leaders_error(const MPIDI_BUFENLARGE_peer_t * peer, const MPIR_Comm * peer_comm, bool late)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (peer->lost_text)
+        return MPIDI_BUFENLARGE_peer_error(peer);
+    if (peer_comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && peer_comm->revoked)
+        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
+    return late ? port_error() : mpi_errno;
+}
+
+/* Exchanges a message with the other leader; that of 0 bytes is none. A leader that connects anew after its time was
+ * over has left its first messages here, whose sizes are others. Called since MPICH 5.0 only. */
 int MPIDI_BUFENLARGE_dynamic_sendrecv(MPIDI_BUFENLARGE_place_t remote, MPIR_Comm * peer_comm, int tag,
                                       const void *send_buf, int send_size, void *recv_buf, int recv_size, int timeout)
 {
     MPIDI_BUFENLARGE_peer_t *peer = peer_at(remote);
     MPL_time_t begin;
+    size_t got = (size_t) recv_size;
     bool late = false;
     MPL_wtime(&begin);
 
@@ -160,12 +175,14 @@ int MPIDI_BUFENLARGE_dynamic_sendrecv(MPIDI_BUFENLARGE_place_t remote, MPIR_Comm
     const MPIDI_BUFENLARGE_spawn_key_t key = {.kind = MPIDI_BUFENLARGE_KIND_LEADERS,.tag = tag,.peer = peer->number,
         .context_id = (uint32_t) peer_comm->recvcontext_id
     };
-    while (peer->backlog || (recv_size > 0 && !MPIDI_BUFENLARGE_spawn_take(&key, recv_buf, (size_t) recv_size))) {
-        if (peer->lost_text || late)
-            return peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : port_error();
-        int mpi_errno = wait_a_round(&begin, timeout, &late);
+    while (peer->backlog
+           || (recv_size > 0 && !MPIDI_BUFENLARGE_spawn_take(&key, recv_buf, (size_t) recv_size, &got))) {
+        int mpi_errno = leaders_error(peer, peer_comm, late);
+        if (mpi_errno != MPI_SUCCESS)
+            return mpi_errno;
+        mpi_errno = wait_a_round(&begin, timeout, &late);
         if (mpi_errno != MPI_SUCCESS && !peer->lost_text)
             return mpi_errno;
     }
-    return MPI_SUCCESS;
+    return got == (size_t) recv_size ? MPI_SUCCESS : port_error();
 }

@@ -34,7 +34,9 @@ MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_spawn_key_t MPIDI_BUFENLARGE_spawn_key
 }
 
 void MPIDI_BUFENLARGE_spawn_arrived(const MPIDI_BUFENLARGE_spawn_key_t * key, const void *data, size_t bytes);
-bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes);
+/* Takes the oldest message with this key out of the list, with at most `bytes` of its *got_p. Returns false when there
+ * is none. */
+bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes, size_t * got_p);
 void MPIDI_BUFENLARGE_spawn_finalize(void);
 
 /* bufenlarge_spawn_queue.c: the data of KIND_LEADERS begins with the context at the receiver. */

@@ -45,12 +45,12 @@ static bool is_equal(const MPIDI_BUFENLARGE_spawn_key_t * a, const MPIDI_BUFENLA
     return a->kind == b->kind && a->tag == b->tag && a->peer == b->peer && a->context_id == b->context_id;
 }
 
-/* Takes the oldest message with this key out of the list. Returns false when there is none. */
-bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes)
+bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes, size_t * got_p)
 {
     arrived_t *arrived;
     DL_FOREACH(arrived_list, arrived) {
         if (is_equal(&arrived->key, key)) {
+            *got_p = arrived->bytes;
             memcpy(buf, arrived->data, MPL_MIN(bytes, arrived->bytes));
             discard(arrived);
             return true;
