@@ -110,7 +110,7 @@ quick_cases() {
     program_case sleeps default 2
     program_case sleeps_crowded default $(($(nproc --all) + 2))
     program_case late default 3 seconds=12
-    program_case guests default 1
+    for name in guests parting; do program_case "$name" default 1; done
     program_case onesided one-slot 3
     for setting in slots100 off one-slot first threshold; do program_case onesided_puts "$setting" 3; done
     program_case starve one-slot 3

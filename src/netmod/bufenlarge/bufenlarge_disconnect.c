@@ -4,7 +4,8 @@
  * them, and a process that was disconnected may run on for long. So each process sends a disconnect request to those it
  * has a connection to, and waits for their replies, which show that they have had all its messages. After a disconnect
  * request the end of the connection is no error. The wait is limited, because a process replies only while it makes
- * progress; what was sent to it lies in its ring all the same.
+ * progress; what was sent to it lies in its ring all the same. There is no limit while it has data to read from here:
+ * MPI_Finalize is collective over connected processes.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_end.h"
@@ -53,8 +54,20 @@ bool MPIDI_BUFENLARGE_disconnect_send(MPIDI_BUFENLARGE_vci_t * vci)
     return any;
 }
 
-/* Returns whether all replies are there, or the time for them is over. */
+/* Whether a process has still to read data that lies in this one's memory. */
+static bool is_to_be_read(const MPIDI_BUFENLARGE_vci_t * vci)
+{
+    for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
+        const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
+        if (is_connected(vci, peer) && peer->sources > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether all replies are there, or the time for them is over, and all data was read. */
 bool MPIDI_BUFENLARGE_disconnect_done(const MPIDI_BUFENLARGE_vci_t * vci, const MPL_time_t * begin)
 {
-    return count_missing(vci) == 0 || MPIDI_BUFENLARGE_seconds_since(begin) >= REPLIES_WAIT_SECONDS;
+    return (count_missing(vci) == 0 || MPIDI_BUFENLARGE_seconds_since(begin) >= REPLIES_WAIT_SECONDS)
+        && !is_to_be_read(vci);
 }
