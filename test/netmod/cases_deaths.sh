@@ -30,6 +30,7 @@ dying_cases() {
 # With this seed a rank dies in a broadcast, whose errors MPICH once linked to themselves: printing them had no end.
 quick_death_cases() {
     death_cases default shm
+    echo "deaths/unmet/2|lost|2|unmet|default rounds=0|60"
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|60"
     dying_cases default 6 6
     echo "dying/circle-default/5|dying|5|dying|default 1 2 662705|110"

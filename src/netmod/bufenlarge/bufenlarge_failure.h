@@ -25,7 +25,8 @@ void MPIDI_BUFENLARGE_failure_forget(uint32_t number);
 bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci);
 /* The process manager has sent a signal, and was not asked since which processes have ended. */
 bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void);
-/* From now on progress ends what waits in vain: there is a failed process, or a revoked communicator. */
+/* From now on progress ends what waits in vain: there is a failed process, a revoked communicator, or another job, of
+ * whose processes nobody says that they have failed. */
 void MPIDI_BUFENLARGE_failure_watch(void);
 /* Returns how many processes have failed, and the number of the i-th. */
 int MPIDI_BUFENLARGE_failure_count(void);

@@ -13,10 +13,12 @@
  *   a partitioned send or receive
  *
  * So all requests of the VCI are looked through, at once after a failure and then every LOOK_SECONDS. A job without
- * failures pays nothing for it, and requests that are made later, or go through shared memory, end just so.
+ * failures that meets no other job pays nothing for it, and requests that are made later, or go through shared memory,
+ * end just so.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_consensus.h"
+#include "bufenlarge_spawn.h"
 #include "utlist.h"
 
 /* -- the errors -- */
@@ -265,6 +267,8 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
 {
     while (end_a_receive(vci))
         continue;
+    if (vci == MPIDI_BUFENLARGE_main_vci())
+        MPIDI_BUFENLARGE_reach_out(vci);
     find_request(vci, look_at_request, NULL);
     MPIDI_BUFENLARGE_give_back(vci);
     /* With MPIR_CVAR_ENABLE_FT MPICH's waits see themselves that a receive from any source may wait in vain. */

@@ -8,6 +8,7 @@
 #include "bufenlarge_spawn.h"
 #include "bufenlarge_failure.h"
 #include "bufenlarge_unexpected.h"
+#include "utlist.h"
 
 /* After so many lost connections to processes of other jobs the table is looked through, also when nobody connects. */
 #define LOST_MAX 16
@@ -83,4 +84,41 @@ void MPIDI_BUFENLARGE_forget_lost(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFE
     MPIDI_BUFENLARGE_forget_note(peer->number);
     if (++lost_count >= LOST_MAX)
         MPIDI_BUFENLARGE_forget_unused(vci);
+}
+
+/* -- those that may have left before they were met -- */
+
+#define REACH_SECONDS 1.0
+
+/* Such a process that a receive waits for, and that nothing was sent to or received from; 0 is none. */
+static struct {
+    uint32_t number;
+    MPL_time_t since;
+} unreached;
+
+static uint32_t find_unreached(const MPIDI_BUFENLARGE_vci_t * vci)
+{
+    MPIR_Request *rreq;
+    DL_FOREACH(MPIDI_global.per_vci[vci->number].posted_list, rreq) {
+        const int source = MPIDI_BUFENLARGE_SOURCE(rreq);
+        const uint32_t number = rreq->comm && source >= 0 ? MPIDI_BUFENLARGE_number_of(rreq->comm, source) : 0;
+        if (MPIDI_BUFENLARGE_is_other_job(number) && MPIDI_BUFENLARGE_peer_known(vci, number) == NULL)
+            return number;
+    }
+    return 0;
+}
+
+/* Where there is no connection nothing tells of the process's end: the process manager knows those of this job. So it
+ * is sent a message that says nothing new, which opens a connection, or fails to. */
+void MPIDI_BUFENLARGE_reach_out(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    const uint32_t number = find_unreached(vci);
+    if (number != unreached.number) {
+        unreached.number = number;
+        MPL_wtime(&unreached.since);
+    } else if (number != 0 && MPIDI_BUFENLARGE_seconds_since(&unreached.since) >= REACH_SECONDS) {
+        MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(vci, number);
+        if (peer != NULL)
+            MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_EAGER_LIMIT, peer->no_eager_from, NULL, 0);
+    }
 }

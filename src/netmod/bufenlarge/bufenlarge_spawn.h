@@ -15,6 +15,9 @@ bool MPIDI_BUFENLARGE_find_place(uint32_t number, int *table_p, int *index_p);
 void MPIDI_BUFENLARGE_forget_note(uint32_t number);
 void MPIDI_BUFENLARGE_forget_lost(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLARGE_peer_t * peer);
 void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci);
+/* One look at whether a receive waits for a process of another job that it was never connected to. With the first VCI,
+ * and its lock. */
+void MPIDI_BUFENLARGE_reach_out(MPIDI_BUFENLARGE_vci_t * vci);
 
 /* bufenlarge_peer.c */
 void MPIDI_BUFENLARGE_peer_forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number);
