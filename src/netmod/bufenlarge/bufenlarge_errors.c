@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_errors.c: the library's errors as MPI's. */
 #include "mpidimpl.h"
-#include "bufenlarge_failure.h"
+#include "bufenlarge_impl.h"
 
 /* A line of MPICH's error stack ends, unmarked, after 256 bytes, location included. */
 #define LINE_BYTES 200
@@ -79,13 +79,6 @@ void MPIDI_BUFENLARGE_keep_error(MPIDI_BUFENLARGE_vci_t * vci, int mpi_errno)
 {
     if (vci->mpi_errno == MPI_SUCCESS && MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_PROC_FAILED)
         vci->mpi_errno = mpi_errno;
-}
-
-void MPIDI_BUFENLARGE_complete_with(MPIR_Request * req, int error)
-{
-    req->status.MPI_ERROR = error;
-    for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
-        MPID_Request_complete(req);
 }
 
 static void describe_loss(const MPIDI_BUFENLARGE_peer_t * peer, char text[BUFENLARGE_MESSAGE_BYTES])

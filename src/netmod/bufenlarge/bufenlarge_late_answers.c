@@ -14,6 +14,7 @@
 typedef struct ended {
     struct ended *next, *prev;
     MPIR_Request *request;
+    MPI_Aint bytes;             /* a receive's message has; shared memory says only how many its first cell has */
     int answers;                /* to come */
 } ended_t;
 
@@ -24,13 +25,15 @@ static struct {
     MPIDIG_am_target_msg_cb take_receipt, take_cts, take_data;  /* MPIDIG's */
 } ended = {.mutex = PTHREAD_MUTEX_INITIALIZER };
 
-/* Whether an answer is to a request that was ended. */
-static bool is_late(MPIR_Request * request)
+/* Whether an answer is to a request that was ended; sets *bytes_p then, unless it is NULL. */
+static bool is_late(MPIR_Request * request, MPI_Aint * bytes_p)
 {
     ended_t *entry;
     bool is_last = false;
     pthread_mutex_lock(&ended.mutex);
     DL_SEARCH_SCALAR(ended.list, entry, request, request);
+    if (entry != NULL && bytes_p != NULL)
+        *bytes_p = entry->bytes;
     if (entry != NULL && --entry->answers == 0) {
         DL_DELETE(ended.list, entry);
         is_last = true;
@@ -52,14 +55,14 @@ static int drop(uint32_t attr, MPIR_Request ** request)
 
 static int take_receipt(void *am_hdr, void *data, MPI_Aint bytes, uint32_t attr, MPIR_Request ** request)
 {
-    if (!is_late(((MPIDIG_ssend_ack_msg_t *) am_hdr)->sreq_ptr))
+    if (!is_late(((MPIDIG_ssend_ack_msg_t *) am_hdr)->sreq_ptr, NULL))
         return ended.take_receipt(am_hdr, data, bytes, attr, request);
     return drop(attr, request);
 }
 
 static int take_cts(void *am_hdr, void *data, MPI_Aint bytes, uint32_t attr, MPIR_Request ** request)
 {
-    if (!is_late(((MPIDIG_send_cts_msg_t *) am_hdr)->sreq_ptr))
+    if (!is_late(((MPIDIG_send_cts_msg_t *) am_hdr)->sreq_ptr, NULL))
         return ended.take_cts(am_hdr, data, bytes, attr, request);
     return drop(attr, request);
 }
@@ -89,10 +92,11 @@ static int take_data(void *am_hdr, void *data, MPI_Aint bytes, uint32_t attr, MP
 {
     MPIR_Request *rreq = ((MPIDIG_send_data_msg_t *) am_hdr)->rreq_ptr;
     const int vci = MPIDI_Request_get_vci(rreq);
-    if (!is_late(rreq))
+    MPI_Aint all_bytes = 0;
+    if (!is_late(rreq, &all_bytes))
         return ended.take_data(am_hdr, data, bytes, attr, request);
     if (attr & MPIDIG_AM_ATTR__IS_ASYNC)
-        *request = discard(bytes, vci);
+        *request = discard(all_bytes, vci);
     return MPI_SUCCESS;
 }
 
@@ -131,6 +135,8 @@ void MPIDI_BUFENLARGE_keep_ended(MPIR_Request * request, int answers)
     ended_t *entry = MPL_malloc(sizeof(*entry), MPL_MEM_OTHER);
     MPIR_Assert(entry != NULL);
     *entry = (ended_t) {.request = request,.answers = answers };
+    if (request->kind == MPIR_REQUEST_KIND__RECV)
+        entry->bytes = MPIDIG_recv_in_data_sz(request);
     MPIR_Request_add_ref(request);
     pthread_mutex_lock(&ended.mutex);
     watch_answers();
