@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_am_send.c: sends that the fast path could not do, or not to the end, and control messages. */
 #include "mpidimpl.h"
-#include "bufenlarge_failure.h"
+#include "bufenlarge_impl.h"
 
 /* Whether a message to a process that has failed is dropped without an error. MPIDIG waits for the answer to those of
  * windows, and the wait ends with the error of the process: that of the message MPIDIG would turn into one of
@@ -114,27 +114,4 @@ bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLA
         return false;
     MPIDI_BUFENLARGE_backlog_append(peer, deferred);
     return true;
-}
-
-/* Makes a send to a process that has failed a request that is complete, with that error in its status: an error of the
- * call itself would make MPICH's collective operations leave a receive that they have posted. Other errors stay. */
-int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request)
-{
-    MPIR_Request *sreq = *request;
-    if (MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_PROC_FAILED)
-        return mpi_errno;
-    if (sreq == NULL) {
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-        sreq = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, vci, vci);
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-        if (sreq == NULL)
-            return mpi_errno;
-        sreq->comm = comm;
-        MPIR_Comm_add_ref(comm);
-        *request = sreq;
-    }
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-    MPIDI_BUFENLARGE_complete_with(sreq, mpi_errno);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
-    return MPI_SUCCESS;
 }

@@ -57,14 +57,6 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci);
 /* The error of what waits for this rank: MPI_SUCCESS for a negative one, and unless it is known to have failed. */
 int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank);
 
-/* Completes a request with an error: whatever else would have completed it will not come. */
-MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_complete_with(MPIR_Request * req, int error)
-{
-    req->status.MPI_ERROR = error;
-    for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
-        MPID_Request_complete(req);
-}
-
 /* bufenlarge_rendezvous_recv.c */
 
 /* Gives the data of unexpected rendezvous messages of revoked communicators back to their senders, who wait for that:

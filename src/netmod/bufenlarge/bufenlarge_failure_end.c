@@ -203,6 +203,14 @@ static int request_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * req)
     }
 }
 
+/* Whatever else would have completed it will not come. */
+static void complete_with(MPIR_Request * req, int error)
+{
+    req->status.MPI_ERROR = error;
+    for (int left = MPIR_cc_get(*req->cc_ptr); left > 0; left--)
+        MPID_Request_complete(req);
+}
+
 /* Whether the other process lives, and answers. */
 static bool is_revoked(int error)
 {
@@ -217,7 +225,7 @@ static void end_send(MPIR_Request * sreq, int error)
         MPIDI_BUFENLARGE_keep_ended(sreq, asks + awaits_receipt);
     if (asks)
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
-    MPIDI_BUFENLARGE_complete_with(sreq, error);
+    complete_with(sreq, error);
 }
 
 /* As if its data had come: other receives may end with it, the one that the user has of a receive from any source. Its
@@ -247,7 +255,7 @@ static void end_request(MPIR_Request * req, int error)
             end_matched(req, error);
             break;
         default:
-            MPIDI_BUFENLARGE_complete_with(req, error);
+            complete_with(req, error);
             break;
     }
 }
@@ -277,11 +285,27 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
 
 /* -- sends -- */
 
-/* The error of a send to this process: MPI_SUCCESS unless it is known to have failed. MPIDIG would send to one of the
- * own node by shared memory, which takes it. */
+/* The error of a send to this process, if it is known to have failed. MPIDIG would use the shared memory of a node. */
 int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci)
 {
     return process_error(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
+}
+
+/* Makes a send to a process that has failed a request that is complete, with that error in its status: an error of the
+ * call itself would make MPICH's collective operations leave a receive that they have posted. Other errors stay. */
+int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request)
+{
+    if (MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_PROC_FAILED)
+        return mpi_errno;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci));
+    if (*request == NULL && (*request = MPIDIG_request_create(MPIR_REQUEST_KIND__SEND, 2, vci, vci)) != NULL) {
+        (*request)->comm = comm;
+        MPIR_Comm_add_ref(comm);
+    }
+    if (*request != NULL)
+        complete_with(*request, mpi_errno);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
+    return *request ? MPI_SUCCESS : mpi_errno;
 }
 
 /* -- probes -- */
