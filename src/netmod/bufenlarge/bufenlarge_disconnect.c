@@ -31,17 +31,6 @@ static bool is_connected(const MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUFENLA
         && bufenlarge_context_channel_stats(vci->context, peer->number, &stats) && stats.connected;
 }
 
-/* Returns how many replies are missing. */
-static uint32_t count_missing(const MPIDI_BUFENLARGE_vci_t * vci)
-{
-    uint32_t count = 0;
-    for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
-        const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
-        count += is_connected(vci, peer) && !peer->disconnect_replied;
-    }
-    return count;
-}
-
 /* Sends the requests. Returns false when there is nobody to send one to. */
 bool MPIDI_BUFENLARGE_disconnect_send(MPIDI_BUFENLARGE_vci_t * vci)
 {
@@ -54,20 +43,14 @@ bool MPIDI_BUFENLARGE_disconnect_send(MPIDI_BUFENLARGE_vci_t * vci)
     return any;
 }
 
-/* Whether a process has still to read data that lies in this one's memory. */
-static bool is_to_be_read(const MPIDI_BUFENLARGE_vci_t * vci)
-{
-    for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
-        const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
-        if (is_connected(vci, peer) && peer->sources > 0)
-            return true;
-    }
-    return false;
-}
-
-/* Returns whether all replies are there, or the time for them is over, and all data was read. */
+/* Returns whether all replies are there, or the time for them is over, and no process has data to read from here. */
 bool MPIDI_BUFENLARGE_disconnect_done(const MPIDI_BUFENLARGE_vci_t * vci, const MPL_time_t * begin)
 {
-    return (count_missing(vci) == 0 || MPIDI_BUFENLARGE_seconds_since(begin) >= REPLIES_WAIT_SECONDS)
-        && !is_to_be_read(vci);
+    const bool is_over = MPIDI_BUFENLARGE_seconds_since(begin) >= REPLIES_WAIT_SECONDS;
+    for (uint32_t number = (uint32_t) MPIR_Process.size; number < vci->peer_count; number++) {
+        const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
+        if (is_connected(vci, peer) && ((!peer->disconnect_replied && !is_over) || peer->sources > 0))
+            return false;
+    }
+    return true;
 }

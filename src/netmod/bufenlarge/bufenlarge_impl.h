@@ -209,12 +209,12 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
                                  MPI_Aint count, MPI_Datatype datatype);
 int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
                                 MPIR_Request ** request);
-int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request);
 bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,
                                    uint32_t detail, const void *data, size_t bytes);
 
 /* bufenlarge_failure_end.c */
 int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci);
+int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request);
 /* Of a probe that has found nothing: MPI_SUCCESS when something may come. */
 int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci);
 

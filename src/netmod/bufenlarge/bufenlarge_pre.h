@@ -43,7 +43,6 @@ typedef struct {
 } MPIDI_BUFENLARGE_addr_t;
 
 struct MPIDI_BUFENLARGE_incoming;
-struct MPIDI_BUFENLARGE_outgoing;
 struct MPIDI_BUFENLARGE_consensus;
 
 /* A deferred send owns its state itself (MPIDI_BUFENLARGE_deferred_t), because one request can belong to
@@ -51,10 +50,7 @@ struct MPIDI_BUFENLARGE_consensus;
  * it matches later, and whose unexpected message it is (bufenlarge_unexpected.c). The objects with one
  * unused member exist because MPICH makes a union of each. */
 typedef struct {
-    union {
-        struct MPIDI_BUFENLARGE_incoming *incoming;
-        struct MPIDI_BUFENLARGE_outgoing *outgoing;     /* of a send whose data is advertised */
-    };
+    struct MPIDI_BUFENLARGE_incoming *incoming;
     uint32_t sender;            /* of an unexpected message with its data: its number + 1; else 0 */
     uint32_t unexpected_kib:24; /* that the message takes here */
     uint32_t held:8;            /* how often the netmod itself will complete the request or call its callback */

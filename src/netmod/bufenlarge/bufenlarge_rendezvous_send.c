@@ -15,8 +15,8 @@
 #define SEGMENT_BYTES_MIN 16384
 
 /* A message whose data this process has advertised. */
-typedef struct MPIDI_BUFENLARGE_outgoing {
-    MPIR_Request *sreq;
+typedef struct {
+    MPIR_Request *sreq;         /* NULL: the message could not be sent, and another error ends its request */
     int handler_id;             /* whose origin callback completes sreq */
 } outgoing_t;
 
@@ -61,7 +61,6 @@ static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype,
 static void outgoing_begin(outgoing_t * outgoing, MPIR_Request * sreq)
 {
     outgoing->sreq = sreq;
-    MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) = outgoing;
     MPIDI_BUFENLARGE_hold(sreq);
 }
 
@@ -109,26 +108,19 @@ int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARG
     goto fn_exit;
 }
 
-/* Completes the request of a message whose data is advertised. Returns the origin callback's error. */
-static int complete(outgoing_t * outgoing, int error)
-{
-    MPIR_Request *sreq = outgoing->sreq;
-    outgoing->sreq = NULL;
-    MPIDIG_REQUEST(sreq, netmod_am.bufenlarge.outgoing) = NULL;
-    MPIDI_BUFENLARGE_let_go(sreq);
-    MPIDI_BUFENLARGE_note_error(sreq, outgoing->handler_id, error);
-    return MPIDIG_global.origin_cbs[outgoing->handler_id] (sreq);
-}
-
 /* The library's source_released callback. */
 void MPIDI_BUFENLARGE_source_released(void *user, uint32_t number, void *cookie,
                                       bufenlarge_status_t status)
 {
     outgoing_t *outgoing = cookie;
+    MPIR_Request *sreq = outgoing->sreq;
     MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_get(user, number);
     peer->sources--;
     const int error = status == BUFENLARGE_OK ? MPI_SUCCESS : MPIDI_BUFENLARGE_peer_error(peer);
-    if (outgoing->sreq != NULL)
-        MPIDI_BUFENLARGE_keep_error(user, complete(outgoing, error));
+    if (sreq != NULL) {
+        MPIDI_BUFENLARGE_let_go(sreq);
+        MPIDI_BUFENLARGE_note_error(sreq, outgoing->handler_id, error);
+        MPIDI_BUFENLARGE_keep_error(user, MPIDIG_global.origin_cbs[outgoing->handler_id] (sreq));
+    }
     MPL_free(outgoing);
 }
