@@ -70,6 +70,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_recv.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_send.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_report.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_revoked.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_batch.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_flush.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_get.c \

@@ -12,8 +12,9 @@
 #include "bufenlarge_failure.h"
 #include <pthread.h>
 
-/* How often what waits is looked through, while there are failed processes. */
+/* How often what waits is looked through, while there are failed processes or revoked communicators, and otherwise. */
 #define LOOK_SECONDS 0.002
+#define OTHER_JOBS_LOOK_SECONDS 0.1
 /* When the process manager's list is read, after its signal. What the process had sent through shared memory is
  * received before the first. */
 static const double ask_after[] = { 0.02, 0.1, 0.5, 1.0, 2.0 };
@@ -67,8 +68,11 @@ bool MPIDI_BUFENLARGE_has_failed(uint32_t number)
     return false;
 }
 
-void MPIDI_BUFENLARGE_failure_watch(void)
+static bool watches_closely;    /* a process has failed, or a communicator was revoked */
+
+void MPIDI_BUFENLARGE_failure_watch(bool closely)
 {
+    watches_closely |= closely;
     for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++)
         MPL_atomic_release_store_int(&MPIDI_BUFENLARGE_vci(i)->watches, 1);
 }
@@ -110,7 +114,7 @@ void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUF
     vci->looked = false;
     if (add(peer->number, peer->lost_status, peer->lost_text))
         MPIDI_BUFENLARGE_peer_warn(peer);
-    MPIDI_BUFENLARGE_failure_watch();
+    MPIDI_BUFENLARGE_failure_watch(true);
 }
 
 /* Returns whether one of the failures from the i-th on concerns a process that receives in this communicator may come
@@ -144,85 +148,11 @@ void MPIDI_BUFENLARGE_failed_members(MPIR_Comm * comm, int count, bool * is_fail
     }
 }
 
-/* -- revoked communicators -- */
-
-/* Tells all members of one of the communicator's groups. Each process that learns of it tells all the others, so that
- * they know although one that tells them fails meanwhile. */
-static void tell(MPIR_Comm * comm, int size, bool local, uint32_t context_id)
-{
-    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
-    for (int rank = 0; rank < size; rank++) {
-        const MPIDI_av_entry_t *av =
-            local ? MPIDI_BUFENLARGE_av_of_local(comm, rank) : MPIDIU_comm_rank_to_av(comm, rank);
-        const uint32_t number = av->netmod.bufenlarge.number;
-        MPIDI_BUFENLARGE_peer_t *peer = number == (uint32_t) MPIR_Process.rank ? NULL
-            : MPIDI_BUFENLARGE_peer_get(vci, number);
-        if (peer != NULL)
-            MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_REVOKE, context_id, NULL, 0);
-    }
-}
-
-/* With the first VCI's lock. */
-void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm)
-{
-    if (comm->revoked)
-        return;
-    comm->revoked = 1;
-    if (comm->node_comm)
-        comm->node_comm->revoked = 1;
-    if (comm->node_roots_comm)
-        comm->node_roots_comm->revoked = 1;
-    tell(comm, comm->remote_size, false, comm->context_id);
-    if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM)
-        tell(comm, comm->local_size, true, comm->recvcontext_id);
-    MPIDI_BUFENLARGE_failure_watch();
-}
-
-/* The bit of a context that collective operations' messages have. */
-#define COLLECTIVE 1u
-
-static bool has_context(const MPIR_Comm * comm, uint32_t context_id)
-{
-    return MPIR_Object_get_ref(comm) > 0 && comm->recvcontext_id == context_id;
-}
-
-/* Finds the communicator whose messages have this context here; NULL: there is none. */
-static MPIR_Comm *find_comm(uint32_t context_id)
-{
-    const MPIR_Object_alloc_t *pool = &MPIR_Comm_mem;
-    MPIR_Comm *found = NULL;
-    for (int i = 0; i < MPIR_COMM_N_BUILTIN; i++)
-        found = has_context(&MPIR_Comm_builtin[i], context_id) ? &MPIR_Comm_builtin[i] : found;
-    MPIR_Comm *comm = pool->direct;
-    for (int i = 0; pool->initialized && i < pool->direct_size; i++)
-        found = has_context(&comm[i], context_id) ? &comm[i] : found;
-    for (int block = 0; block < pool->indirect_size; block++) {
-        comm = pool->indirect[block];
-        for (int i = 0; i < HANDLE_NUM_INDICES; i++)
-            found = has_context(&comm[i], context_id) ? &comm[i] : found;
-    }
-    return found;
-}
-
-/* One that is not known was freed, as it may be. */
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id)
-{
-    MPIR_Comm *comm = find_comm(context_id);
-    if (comm != NULL)
-        MPIDI_BUFENLARGE_revoke(comm);
-}
-
-bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id)
-{
-    const MPIR_Comm *comm = find_comm(context_id & ~COLLECTIVE);
-    return comm != NULL && comm->revoked;
-}
-
 /* -- the process manager -- */
 
 void MPIDI_BUFENLARGE_failure_signal(void)
 {
-    MPIDI_BUFENLARGE_failure_watch();
+    MPIDI_BUFENLARGE_failure_watch(true);
 }
 
 /* Takes the process manager's list: ranks of MPI_COMM_WORLD, separated by commas. */
@@ -238,7 +168,7 @@ static void take_list(const char *list)
         at = *end == ',' ? end + 1 : end;
     }
     if (MPIDI_BUFENLARGE_failure_count() > 0)
-        MPIDI_BUFENLARGE_failure_watch();
+        MPIDI_BUFENLARGE_failure_watch(true);
 }
 
 static void ask(void)
@@ -300,7 +230,8 @@ bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
     if (vci == MPIDI_BUFENLARGE_main_vci())
         ask_when_due();
     learn(vci);
-    if (vci->looked && MPIDI_BUFENLARGE_seconds_since(&vci->looked_at) < LOOK_SECONDS)
+    const double pause = watches_closely ? LOOK_SECONDS : OTHER_JOBS_LOOK_SECONDS;
+    if (vci->looked && MPIDI_BUFENLARGE_seconds_since(&vci->looked_at) < pause)
         return false;
     vci->looked = true;
     MPL_wtime(&vci->looked_at);
@@ -316,4 +247,5 @@ void MPIDI_BUFENLARGE_failures_free(void)
     failures.room = 0;
     MPL_atomic_store_int(&failures.count, 0);
     memset(&manager, 0, sizeof(manager));
+    watches_closely = false;
 }

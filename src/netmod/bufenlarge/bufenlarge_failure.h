@@ -3,7 +3,8 @@
  * bufenlarge_failure.h: processes that have failed, and what MPI says of them (MPICH's ULFM functions). A process has
  * failed when its connection was lost, when it cannot be reached, or when the process manager says that it has ended.
  *
- *   bufenlarge_failure.c       which have failed; communicators that are revoked
+ *   bufenlarge_failure.c       which have failed
+ *   bufenlarge_revoked.c       communicators that are revoked
  *   bufenlarge_failure_end.c   ends the receives, requests and synchronizations that wait for one of them
  *   bufenlarge_late_answers.c  answers to what a revocation has ended
  *   bufenlarge_ulfm.c          MPICH's functions of ULFM
@@ -25,18 +26,12 @@ void MPIDI_BUFENLARGE_failure_forget(uint32_t number);
 bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci);
 /* The process manager has sent a signal, and was not asked since which processes have ended. */
 bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void);
-/* From now on progress ends what waits in vain: there is a failed process, a revoked communicator, or another job, of
- * whose processes nobody says that they have failed. */
-void MPIDI_BUFENLARGE_failure_watch(void);
+/* From now on progress ends what waits in vain. `closely`: there is a failed process, or a revoked communicator. Else
+ * there is another job, of whose processes nobody says that they have failed. */
+void MPIDI_BUFENLARGE_failure_watch(bool closely);
 /* Returns how many processes have failed, and the number of the i-th. */
 int MPIDI_BUFENLARGE_failure_count(void);
 uint32_t MPIDI_BUFENLARGE_failure_number(int i);
-/* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
-void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
-/* Another process has revoked the communicator whose messages have this context here. */
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id);
-/* Whether messages with this context are of a communicator that was revoked. */
-bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id);
 
 /* Sets is_failed[rank] for the members among the first `count` failures, and clears the others. Without a communicator
  * the members are the processes of the job. */
@@ -49,6 +44,17 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 {
     return MPIDIU_comm_rank_to_av(comm, rank)->netmod.bufenlarge.number;
 }
+
+/* bufenlarge_revoked.c */
+
+/* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
+void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
+/* Another process has revoked the communicator whose messages have this context here. */
+void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id);
+/* Whether messages with this context are of a communicator that was revoked, and may have been freed since. */
+bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id);
+/* To be called when the contexts are closed. */
+void MPIDI_BUFENLARGE_revoked_free(void);
 
 /* bufenlarge_failure_end.c */
 

@@ -51,7 +51,7 @@ int MPIDI_BUFENLARGE_number_of_name(const char *name, int bytes, uint32_t * numb
                         || bufenlarge_context_add_peer(vci->context, name, number_p) != BUFENLARGE_OK,
                         mpi_errno, MPI_ERR_PORT, "**bufenlarge_name");
     MPIDI_BUFENLARGE_forget_note(*number_p);
-    MPIDI_BUFENLARGE_failure_watch();
+    MPIDI_BUFENLARGE_failure_watch(false);
 
   fn_exit:
     return mpi_errno;
