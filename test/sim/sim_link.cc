@@ -303,7 +303,7 @@ void SimEndpoint::vanish() {
   writes_.clear();
   closed_seen_ = true;
   if (other_ == nullptr) return;
-  other_->gone_ = true;
+  other_->set_gone();
   other_->set_broken();
 }
 

@@ -90,6 +90,8 @@ class SimEndpoint {
   // The attempt's packets get lost: there will be no event.
   [[nodiscard]] bool unreached() const { return unreached_; }
   void set_unreached() { unreached_ = true; }
+  // The other side's host vanishes.
+  void set_gone() { gone_ = true; }
 
   std::vector<std::byte> hello;  // private data handed to open() or accept()
   std::uint64_t last_event_us = 0;  // events of one endpoint keep their order

@@ -170,7 +170,7 @@ void SimPort::stop_listening(bool told) {
   alive_ = false;
   for (const Event& event : events_) {
     if (event.kind != EventKind::kRequest || event.endpoint == nullptr) continue;
-    if (!told) event.endpoint->set_unreached();
+    if (!told) event.endpoint->set_gone();
     if (told && !event.endpoint->doomed()) push_lost(*event.endpoint, "connection refused");
     event.endpoint->set_doomed();
   }

@@ -74,7 +74,7 @@ class Channel : public SendTarget {
   // Does what had to wait; true while something still has to.
   [[nodiscard]] bool service(std::uint64_t now_us);
   // Gives the connection its time; true while it waits for more of it.
-  [[nodiscard]] bool tick(std::uint64_t now_us) { return !failed() && connection_.tick(now_us); }
+  [[nodiscard]] bool tick(std::uint64_t now_us);
 
   // ---- events of the own endpoint
   void on_written() { send_ring_.on_written(); }
@@ -122,7 +122,7 @@ class Channel : public SendTarget {
   // To be called now and then: asks for a smaller send ring when the present one is not needed.
   void look_at_use(std::uint64_t now_us);
   // To be called now and then, with PEER_TIMEOUT: asks the peer's host whether it responds when nothing comes from the
-  // peer, and loses the connection when it does not.
+  // peer, and loses the connection, or the peer that was called, when it does not.
   void look_at_silence();
   // Whether it has grown and nothing is under way; then give_back() lets the send ring go back to the first phase, or
   // asks the peer, whose ring has grown, to end the connection, so that it begins anew.

@@ -51,16 +51,29 @@ void Channel<PortT>::on_overdue() {
 }
 
 template <class PortT>
+bool Channel<PortT>::tick(std::uint64_t now_us) {
+  if (failed()) return false;
+  const std::uint16_t attempt = connection_.attempt();
+  const bool goes_on = connection_.tick(now_us);
+  if (connection_.attempt() != attempt) silence_.restart();
+  return goes_on;
+}
+
+template <class PortT>
 void Channel<PortT>::look_at_silence() {
-  if (!connected() || link_.lost()) return;
+  if (link_.lost() || failed() || !(connected() || connection_.waits_for_peer())) return;
   const auto taken = static_cast<std::uint32_t>(receive_ring_.consumer().consumed());
   const Silence::Order order = silence_.look(taken, silence_.asked() && link_.responded());
   if (order == Silence::Order::kAsk && !link_.ask()) silence_.not_asked();
   if (order != Silence::Order::kLose) return;
   link_.give_up();
   const std::uint64_t seconds = core().settings.peer_timeout_us / 1'000'000;
-  link_.lose("the peer's host has not responded for " + std::to_string(seconds) +
-             " s (MPIR_CVAR_BUFENLARGE_PEER_TIMEOUT)");
+  const std::string why = "the peer's host has not responded for " + std::to_string(seconds) +
+                          " s (MPIR_CVAR_BUFENLARGE_PEER_TIMEOUT)";
+  if (connected())
+    link_.lose(why);
+  else
+    link_.fail(Status::kPeerFailed, why);
 }
 
 }  // namespace bufenlarge

@@ -76,6 +76,11 @@ class Connection {
   // In a list of the context.
   [[nodiscard]] bool listed() const { return time_listed_ || attempt_counted_; }
   [[nodiscard]] Connect::State state() const { return connect_.state(); }
+  [[nodiscard]] std::uint16_t attempt() const { return connect_.attempt(); }
+  // An attempt is under way, and the peer's host has responded to it.
+  [[nodiscard]] bool waits_for_peer() const {
+    return connect_.state() == Connect::State::kConnecting && link_.reached();
+  }
   [[nodiscard]] FirstRings first_rings() const {
     const bool there = send_ring_.has_ring() && receive_ring_.has_ring();
     return there ? FirstRings::kThere : link_.core().first_rings(link_.peer());

@@ -62,10 +62,10 @@ class PeerLink final : private StateLog {
   [[nodiscard]] bool accept(typename Port::Request& request, std::span<const std::byte> hello);
   // Returns true if the peer's host may have responded to the attempt that is under way.
   [[nodiscard]] bool reached() const { return port_.reached(endpoint_); }
-  // All three as the port's, of a connection that stands. On iWARP the passive side may not ask before it may write.
+  // All three as the port's. On iWARP the passive side may not ask before it may write.
   [[nodiscard]] bool ask() {
     return (ready() || !port_.first_write_may_stall()) &&
-           port_.ask(endpoint_, {control_.region(), words_to_.address, words_to_.key});
+           port_.ask(endpoint_, {control_.region(), words_to_.address, words_to_.key, connected()});
   }
   [[nodiscard]] bool responded() { return port_.responded(endpoint_); }
   // Whether all that was written has reached the peer's host; asks where the port does not know.

@@ -17,7 +17,8 @@
 //          reached() returns false while the port knows that the peer's host has not responded to open().
 //          ask() asks the peer's host whether it still responds: the kernel or the device there, so that of a process
 //          that computes or is stopped responds, too. No memory is read or written. It returns false when nothing can
-//          be asked now; otherwise responded() returns true from when the host has responded since.
+//          be asked now, as on a device before the link is connected; otherwise responded() returns true from when the
+//          host has responded since.
 //          settled() returns whether all that was written to the link has reached the peer's host: its kernel or its
 //          device. The link may be closed then. Where it does not know, it asks, and tells in a later call.
 //          give_up() says that the host is taken for lost. The close of the link then tells it so at once, for it may
@@ -120,6 +121,7 @@ struct HostQuestion {
   const Region& region;
   std::uint64_t address;  // at the peer
   std::uint32_t key;      // of the peer's memory
+  bool connected = true;  // false: an attempt, and neither of them is known
 };
 
 // What registered memory of the user is used for.

@@ -9,7 +9,8 @@
 namespace bufenlarge {
 
 bool FabricPort::ask(Link& link, const HostQuestion<Region>& question) {
-  return verbs_ ? ask_verbs(*link.endpoint(), question) : ask_tcp(*link.endpoint());
+  if (!verbs_) return ask_tcp(*link.endpoint());
+  return question.connected && ask_verbs(*link.endpoint(), question);
 }
 
 bool FabricPort::responded(Link& link) {

@@ -120,6 +120,58 @@ TEST_CASE("PEER_TIMEOUT off asks nobody", "[silent_peers][F5]") {
   CHECK(fixture.upper.failures.empty());
 }
 
+// A fixture whose peer was called, and has not answered.
+struct CallFixture : SilentFixture {
+  CallFixture() {
+    REQUIRE(send({8}) == kNothingSent);
+    rounds();
+    link = port.opened.back();
+  }
+  FakePort::LinkState* link = nullptr;
+};
+
+TEST_CASE("a peer that was called and whose host has gone since is lost", "[silent_peers][connect][F5]") {
+  CallFixture fixture;
+  FakePort::LinkState* const link = fixture.link;
+  SECTION("when PEER_TIMEOUT is over") {
+    fixture.pass(Silence::kLooks - 1);
+    CHECK(fixture.upper.failures.empty());
+    fixture.pass(3);
+    REQUIRE(fixture.upper.failures.size() == 1);
+    CHECK(fixture.upper.failures[0].status == Status::kPeerFailed);
+    CHECK(fixture.upper.failures[0].text.find("has not responded for 16 s (MPIR_CVAR_BUFENLARGE_PEER_TIMEOUT)") !=
+          std::string::npos);
+    CHECK(link->given_up);
+    CHECK(link->user == nullptr);
+    CHECK(fixture.channel().ring_bytes().now == 0);
+  }
+  SECTION("but not while it responds: the process may be stopped") {
+    link->responds = true;
+    fixture.pass(10 * Silence::kLooks);
+    CHECK(link->asked >= 10 * Silence::kLooks / (Silence::kQuietLooks + 1));
+    CHECK(fixture.upper.failures.empty());
+    CHECK(fixture.channel().connection().state() == Connect::State::kConnecting);
+  }
+  SECTION("but not where it has never responded: that is for the connect time limit") {
+    link->reached = false;
+    fixture.pass(Silence::kLooks + 3);
+    CHECK(link->asked == 0);
+    CHECK(fixture.upper.failures.empty());
+  }
+}
+
+TEST_CASE("the time of a peer that was called begins anew with the next attempt", "[silent_peers][connect][F5]") {
+  CallFixture fixture;
+  fixture.pass(Silence::kLooks - 1);
+  fixture.port.lost(fixture.link, "the peer closed the connection");
+  for (int i = 0; i < 100 && fixture.port.opened.size() == 1; ++i, fixture.port.now += 1000) fixture.rounds();
+  REQUIRE(fixture.port.opened.size() == 2);
+  fixture.pass(Silence::kLooks - 1);
+  CHECK(fixture.upper.failures.empty());
+  fixture.pass(3);
+  CHECK(fixture.upper.failures.size() == 1);
+}
+
 TEST_CASE("a caller that was lost before its first message may come again", "[silent_peers][F5]") {
   SilentFixture fixture;
   fixture.ask_in();
