@@ -4,7 +4,9 @@
 // Time is divided into periods. A direction goes back when neither the period that ends nor the one before needed its
 // phase, and then to the largest that one of them did need. Two rules keep it from going up and down:
 //
-//  * No change begins within kCostFactor times of what the one before took, from its request to the exchange.
+//  * No change begins within kCostFactor times of what the one before took, from its request to the exchange, and
+//    kRestMaxUs at most: what takes longer than a tenth of that has waited for a packet that was lost, or for a peer
+//    that computes, and is no cost of the change.
 //  * A direction that has to grow within kSoonFactor periods of a shrink becomes more patient: its periods are twice as
 //    long from then on, up to kPatienceMax times the set one.
 //
@@ -46,6 +48,7 @@ class ShrinkPolicy {
 
   static constexpr std::uint32_t kPatienceMax = 64;
   static constexpr std::uint32_t kCostFactor = 10;
+  static constexpr std::uint64_t kRestMaxUs = 100'000;
   static constexpr std::uint32_t kSoonFactor = 4;
 
  private:
@@ -61,7 +64,7 @@ class ShrinkPolicy {
 
 inline void ShrinkPolicy::changed(std::uint8_t from, std::uint8_t to, std::uint64_t asked_us, std::uint64_t now_us) {
   if (!on()) return;
-  rest_until_us_ = now_us + kCostFactor * (now_us - asked_us);
+  rest_until_us_ = now_us + std::min(kCostFactor * (now_us - asked_us), kRestMaxUs);
   const bool soon = shrunk_us_ != 0 && now_us < shrunk_us_ + kSoonFactor * period_us();
   if (to > from && soon) patience_ = std::min(2 * patience_, kPatienceMax);
   shrunk_us_ = to < from ? now_us : 0;

@@ -56,6 +56,13 @@ TEST_CASE("no change begins within ten times what the one before took", "[shrink
   CHECK(policy.due(8000));
 }
 
+TEST_CASE("a change that waited for a lost packet does not keep the next one waiting for long", "[shrink_policy][B1]") {
+  constexpr std::uint64_t kNowUs = 5'000'000;
+  const ShrinkPolicy policy = grown(2, kNowUs, 1'000'000);
+  CHECK_FALSE(policy.may_change(kNowUs + ShrinkPolicy::kRestMaxUs - 1));
+  CHECK(policy.may_change(kNowUs + ShrinkPolicy::kRestMaxUs));
+}
+
 TEST_CASE("a direction that grows without a shrink before is not more patient for it", "[shrink_policy][B1]") {
   ShrinkPolicy policy = grown(1, 10);
   CHECK(policy.patience() == 1);
