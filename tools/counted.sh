@@ -75,7 +75,7 @@ show_progress() {
 # run_counted LOG TEXT COMMAND...: runs a command that ends with "N passed, N failed". A command that fails without a
 # failed case counts as one failure. The variable `cases` may say how many cases there are.
 run_counted() {
-    local log=$1 text=$2 status=0 before=$failed watcher
+    local log=$1 text=$2 status=0 before=$failed of_before=$((passed + failed)) results watcher
     note "$text"
     shift 2
     rm -f "$log" "${log%.log}".xml*
@@ -85,6 +85,11 @@ run_counted() {
     kill "$watcher" 2>/dev/null || true
     wait "$watcher" 2>/dev/null || true
     count "$log"
+    results=$((passed + failed - of_before))
+    if [ -n "${cases-}" ] && [ "$results" -ne "$cases" ]; then
+        note "$results results of $cases cases"
+        failed=$((failed + 1))
+    fi
     if [ "$status" -ne 0 ] && [ "$failed" -eq "$before" ]; then
         note "ended with status $status"
         failed=$((failed + 1))

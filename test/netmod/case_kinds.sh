@@ -22,12 +22,19 @@ check_job() {
     ! grep -q '^Error in system call' "$log.err" || reason=$(grep -m 1 '^Error in system call' "$log.err")
 }
 
+# set_words SETTING: the setting's environment, into `words`. An unknown setting ends the run.
+set_words() {
+    local environment
+    environment=$(setting_environment "$1") || exit 1
+    read -r -a words <<<"$environment"
+}
+
 # case_program: NAME is PROGRAM/SETTING/RANKS.
 case_program() {
     local setting=${1#*/} ranks=$2 test_program=$3 limit=$5 log=$6
     local words
     setting=${setting%/*}
-    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    set_words "$setting" && words+=("${sanitizer_environment[@]}")
     # shellcheck disable=SC2086 # arguments are words
     run_job "$log" "$limit" "${words[@]}" \
         "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" $4 "seed=$seed"
@@ -73,7 +80,7 @@ judge_summary() {
     local summary=$1 ranks=$3 test_program=$4 limit=$5 log=$6 remark_program=$7 words wrong
     command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
     rm -f "$summary"
-    read -r -a words <<<"$(setting_environment "$2")"
+    set_words "$2"
     shift 7
     # shellcheck disable=SC2086 # arguments are words
     run_job "$log" "$limit" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
@@ -82,6 +89,9 @@ judge_summary() {
         reason=$(job_reason "$log" "$limit")
         return
     fi
+    jq -e --argjson r "$ranks" '.format == 1 and .totals.reports == $r' "$summary" >/dev/null 2>&1 ||
+        { reason="$summary is empty, or has no totals of $ranks processes" && return; }
+    ! grep -q ' is incomplete: ' "$log.err" || { reason="the summary is incomplete" && return; }
     wrong=$(jq -r "$@" "$summary" 2>&1) || wrong="jq cannot read $summary: $wrong"
     printf '%s\n' "==== summary $summary ====" "$wrong" >>"$log"
     reason=${wrong%%$'\n'*}
@@ -177,13 +187,13 @@ outlive='trap "" USR1; "$@"; status=$?; [ "$status" != 137 ] || exit 0
 # case_lost: ARGUMENTS is "SETTING PROGRAM_ARGUMENT...". One rank kills itself, and the others go on.
 case_lost() {
     local setting=${4%% *} ranks=$2 test_program=$3 limit=$5 log=$6 words
-    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    set_words "$setting" && words+=("${sanitizer_environment[@]}")
     # shellcheck disable=SC2086 # arguments are words
     run_job "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -disable-auto-cleanup -n "$ranks" \
         bash -c "$outlive" "$test_program" "$work/bin/$test_program" ${4#* } "seed=$seed"
     if [ "$job_status" = hang ]; then
         reason="no end after $limit seconds, stacks of the ranks are in the log"
-    elif grep -qiE 'signal 11|segmentation|AddressSanitizer|runtime error:' "$log.err"; then
+    elif grep -qiE "$crashes" "$log.err"; then
         reason="a survivor crashed"
     elif grep -q 'a survivor ended with status' "$log.err" || ! grep -qx ' No Errors' "$log.out"; then
         reason=$(job_reason "$log" "$limit")
@@ -193,11 +203,13 @@ case_lost() {
 # case_aborted: as case_lost, but the whole job has to end, with the code that the program gave MPI_Abort.
 case_aborted() {
     local setting=${4%% *} ranks=$2 test_program=$3 limit=$5 log=$6 words
-    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    set_words "$setting" && words+=("${sanitizer_environment[@]}")
     # shellcheck disable=SC2086 # arguments are words
     run_job "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" \
         "$work/bin/$test_program" ${4#* } "seed=$seed"
     check_refusal "$limit" "$log" "MPI_Abort(MPI_COMM_WORLD, 3)"
+    [ -n "$reason" ] || [ "$job_status" = 3 ] || reason="status $job_status, expected 3"
+    [ -n "$reason" ] || [ "$job_left" -eq 0 ] || reason="$job_left ranks survived"
 }
 
 # ---- bad knobs ----------------------------------------------------------------------------------
@@ -212,6 +224,9 @@ allowed_text() {
     awk -F' *[|] *' -v name="\`MPIR_CVAR_BUFENLARGE_$1\`" '$2 == name { print $4 }' "$top/docs/knobs.md"
 }
 
+# What a process leaves that crashed.
+crashes='signal (4|6|7|8|11)\b|segmentation|bus error|assertion|terminate called|AddressSanitizer|runtime error:'
+
 # check_refusal LIMIT LOG TEXT...: the job must have ended itself, with a message that has the texts.
 check_refusal() {
     local limit=$1 log=$2 text
@@ -220,7 +235,7 @@ check_refusal() {
         reason="no end after $limit seconds, stacks of the ranks are in the log"
     elif [ "$job_status" = 0 ] || grep -q ' No Errors' "$log.out"; then
         reason="the job ran, though it was to be refused"
-    elif grep -qiE 'signal 11|segmentation|assertion' "$log.err"; then
+    elif grep -qiE "$crashes" "$log.err"; then
         reason="the job crashed instead of saying what is wrong"
     else
         for text in "$@"; do
@@ -259,59 +274,4 @@ case_malformed() {
     local ranks=$2 test_program=$3 limit=$5 log=$6 what=${4%% *} text=${4#* }
     run_job "$log" "$limit" MPIR_CVAR_NOLOCAL=1 "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "$what"
     check_refusal "$limit" "$log" "$text"
-}
-
-# ---- unauthorized processes ---------------------------------------------------------------------
-
-# compile_unauthorized NAME: with the plain compiler, since it is not in the job.
-compile_unauthorized() {
-    local flags=(-std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra)
-    [ -x "$work/bin/$1" ] || compile "$1" "${CC:-cc}" "${flags[@]}" -o "$work/bin/$1" "$here/$1.c" \
-        "$here/listeners.c" "$here/data_pattern.c" -lfabric
-}
-
-# The ranks' processes, once all of them are there.
-await_ranks() {
-    local ranks=$1 pids end=$((EPOCHSECONDS + 20))
-    while [ "$EPOCHSECONDS" -lt "$end" ]; do
-        pids=$(job_ranks)
-        [ "$(printf '%s\n' "$pids" | grep -c .)" -ne "$ranks" ] || break
-        sleep 0.05
-    done
-    printf '%s\n' "$pids"
-}
-
-# case_unauthorized: ARGUMENTS is "CALLER SETTING". The job runs for some seconds; meanwhile the
-# unauthorized caller connects to the ranks' ports. The job must end right, and the summary must count
-# at least the connections that the caller saw refused.
-case_unauthorized() {
-    local ranks=$2 test_program=$3 limit=$5 log=$6 caller setting words summary status=0 pids
-    local refused=0 counted
-    command -v jq >/dev/null || { reason="jq is missing (Debian package jq)" && return; }
-    read -r caller setting <<<"$4"
-    read -r -a words <<<"$(setting_environment "$setting")"
-    summary=$log_dir/$caller-$setting.json
-    rm -f "$summary"
-    compile_unauthorized "$caller"
-    job_start "$log" "${words[@]}" "MPIR_CVAR_BUFENLARGE_SUMMARY_FILE=$summary" \
-        "${mpiexec[@]}" -n "$ranks" "$work/bin/$test_program" "seed=$seed" seconds=5
-    pids=$(await_ranks "$ranks")
-    # shellcheck disable=SC2086 # one word per process
-    timeout -k 5 40 "$work/bin/$caller" 3 $pids >"$log.caller" 2>&1 || status=$?
-    job_wait "$log" "$limit"
-    { echo "==== $caller: status $status ====" && cat "$log.caller"; } >>"$log"
-    if [ "$job_status" != 0 ] || ! grep -qx ' No Errors' "$log.out"; then
-        reason="beside an unauthorized caller: $(job_reason "$log" "$limit")"
-        return
-    fi
-    if [ "$status" -ne 0 ]; then
-        reason="the unauthorized caller: $(tail -n 1 "$log.caller")"
-        return
-    fi
-    counted=$(jq .totals.connects_refused "$summary") || { reason="no summary $summary" && return; }
-    refused=$(sed -n 's/^refused //p' "$log.caller")
-    if [ "$counted" -lt "${refused:-0}" ]; then
-        reason="the caller was refused $refused times, the summary counts $counted"
-    fi
-    remark="$counted connections refused"
 }

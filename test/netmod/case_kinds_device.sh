@@ -74,7 +74,7 @@ run_locked() {
 case_locked() {
     local ranks=$2 test_program=$3 limit=$5 log=$6 kib warnings setting rest words count
     read -r kib warnings setting rest <<<"$4"
-    read -r -a words <<<"$(setting_environment "$setting")"
+    set_words "$setting"
     # shellcheck disable=SC2086 # arguments are words
     run_locked "$kib" "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -n "$ranks" \
         "$work/bin/$test_program" $rest "seed=$seed"

@@ -40,8 +40,10 @@ quick_death_cases() {
 dying_verdict() {
     if [ "$job_status" = hang ]; then
         echo "no end"
-    elif grep -qiE 'signal 11|segmentation|AddressSanitizer|runtime error:|Alarm clock|signal 14' "$2.err"; then
+    elif grep -qiE "$crashes|Alarm clock|signal 14" "$2.err"; then
         echo "a survivor crashed, or took too long"
+    elif ! grep -q '^seed [0-9]*: ' "$2.err"; then
+        echo "the job did not begin"
     elif grep -q '^dying: rank' "$2.err"; then
         grep -m 1 '^dying: rank' "$2.err"
     elif [ "$1" != 1 ] && grep -q 'a survivor ended with status' "$2.err"; then
@@ -58,7 +60,7 @@ dying_verdict() {
 case_dying() {
     local setting rounds runs fixed ranks=$2 log=$6 words i wrong drawn
     read -r setting rounds runs fixed <<<"$4"
-    read -r -a words <<<"$(setting_environment "$setting") ${sanitizer_environment[*]}"
+    set_words "$setting" && words+=("${sanitizer_environment[@]}")
     [ "$rounds" != 2 ] || words+=(MPIR_CVAR_BUFENLARGE_CONNECT_TIMEOUT=5s)
     for ((i = 0; i < runs; i++)); do
         drawn=${fixed:-$((seed + i))}

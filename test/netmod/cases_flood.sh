@@ -25,5 +25,7 @@ case_limited() {
         --argjson senders "$(($2 - 2))" '.totals |
             if .eager_limits < $senders then "\(.eager_limits) senders were told, of \($senders)"
             elif .unexpected_bytes_max < $senders * 262144 then "at most \(.unexpected_bytes_max) bytes were unexpected"
+            elif .unexpected_bytes_max > 2 * $senders * 262144 then
+                "\(.unexpected_bytes_max) bytes were unexpected, twice the limit is \(2 * $senders * 262144)"
             else empty end'
 }

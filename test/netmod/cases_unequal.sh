@@ -35,7 +35,7 @@ check_unequal() {
 case_unequal() {
     local ranks=$2 test_program=$work/bin/$3 setting knob one other texts words
     read -r setting knob one other texts <<<"$4"
-    read -r -a words <<<"$(setting_environment "$setting")"
+    set_words "$setting"
     case $knob in CH4_*) knob=MPIR_CVAR_$knob ;; *) knob=MPIR_CVAR_BUFENLARGE_$knob ;; esac
     run_job "$6" "$5" "${words[@]}" "${mpiexec[@]}" -n $((ranks - 1)) -env "$knob" "$one" "$test_program" : \
         -n 1 -env "$knob" "$other" "$test_program"

@@ -79,8 +79,8 @@ job_start() {
     job_shell=$!
 }
 
-# job_wait LOG SECONDS: leaves in job_status the exit status, or "hang". The log then has standard
-# output and error; LOG.out and LOG.err stay as they were.
+# job_wait LOG SECONDS: leaves in job_status the exit status, or "hang", and in job_left how many ranks were left. The
+# log then has standard output and error; LOG.out and LOG.err stay as they were.
 job_wait() {
     local log=$1 limit=$2 mark='' end=$((EPOCHSECONDS + $2)) left
     job_status=hang
@@ -92,6 +92,7 @@ job_wait() {
         echo "# no end after $limit seconds" >>"$log"
         job_stacks "$log"
     fi
+    job_left=$(job_ranks | grep -c .) || true
     job_kill
     wait "$job_shell" 2>/dev/null || true
     {

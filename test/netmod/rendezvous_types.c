@@ -125,7 +125,7 @@ static void run_exchange(exchange_t *x)
         EXPECT_TRUNCATED(&status, left, TAG, x->room);
     else
         EXPECT_STATUS(&status, left, TAG, x->sent);
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    EXPECT_EQUAL("result of the send", MPI_SUCCESS, MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
     if (x->truncated) /* what a truncated receive leaves in its places is not said */
         guarded_free(in);
     else
@@ -176,7 +176,7 @@ static void check_no_room(int sent, int expected)
     MPI_Error_class(MPI_Wait(&requests[0], &status), &class);
     EXPECT_EQUAL("error class without room", MPI_ERR_TRUNCATE, class);
     EXPECT_TRUNCATED(&status, left, TAG, 0);
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    EXPECT_EQUAL("result of the send", MPI_SUCCESS, MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
     for (size_t i = 0; i < sizeof(in); i++)
         EXPECT_EQUAL("memory without room", FILLER, in[i]);
     guarded_free(out);

@@ -6,6 +6,7 @@
  * of private data. Prints "refused N". Exits with 1 when one was accepted, got private data, or got no reply in time.
  */
 #include <arpa/inet.h>
+#include <bufenlarge.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -19,12 +20,12 @@
 #include "data_pattern.h"
 #include "listeners.h"
 
-enum { PORTS_MAX = 64, HELLO_BYTES = 52, DATA_MAX = 256, REPLY_SECONDS = 10, ROUNDS_MAX = 20 };
+enum { PORTS_MAX = 64, HELLO_BYTES = 53, DATA_MAX = 256, REPLY_SECONDS = 10, ROUNDS_MAX = 20 };
 
 enum lie { NOTHING, NOISE, NOISE_MOST, HELLO_CUT, WRONG_KEY, OTHER_VERSION, RANK_OUT_OF_RANGE, LIES };
 
-static const char *const lie_names[] = { "no private data",     "52 bytes of noise",
-                                         "256 bytes of noise",  "a hello cut to 51 bytes",
+static const char *const lie_names[] = { "no private data",     "53 bytes of noise",
+                                         "256 bytes of noise",  "a hello cut to 52 bytes",
                                          "the wrong key",       "another wire version",
                                          "a rank out of range" };
 
@@ -52,7 +53,7 @@ static void make_hello(unsigned char *hello, uint64_t key)
     pattern_fill(hello, HELLO_BYTES, key);
     hello[0] = 0x42;
     hello[1] = 0x45;
-    hello[2] = 1; /* wire version */
+    hello[2] = BUFENLARGE_WIRE_VERSION;
     hello[3] = 0;
     memcpy(hello + 4, &rank, sizeof(rank));
     memcpy(hello + 40, &slot_bytes, sizeof(slot_bytes));
@@ -77,7 +78,7 @@ static size_t make_lie(enum lie lie, unsigned char *data, uint64_t key)
         case HELLO_CUT:
             return HELLO_BYTES - 1;
         case OTHER_VERSION:
-            data[2] = 2;
+            data[2] = BUFENLARGE_WIRE_VERSION + 1;
             break;
         case RANK_OUT_OF_RANGE:
             memcpy(data + 4, &rank, sizeof(rank));
