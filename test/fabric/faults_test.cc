@@ -159,6 +159,10 @@ std::array<std::uint32_t, kCalls> calls_of_the_scene() {
   Scene scene;
   plan_nothing();
   REQUIRE(scene.talk().empty());
+  REQUIRE_FALSE(scene.lost());
+  for (const Call call : {Call::kEndpoint, Call::kConnect, Call::kAccept, Call::kInjectWrite, Call::kWriteMessage,
+                          Call::kCompletionRead, Call::kEventRead})
+    REQUIRE(calls_of(call) > 0);
   std::array<std::uint32_t, kCalls> counts{};
   for (std::size_t call = 0; call < kCalls; ++call) counts[call] = calls_of(static_cast<Call>(call));
   return counts;

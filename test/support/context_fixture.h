@@ -12,6 +12,7 @@
 
 #include "channel/context.h"
 #include "support/builders.h"
+#include "support/checked_fabric.h"
 #include "support/fake_peer.h"
 #include "support/fake_port.h"
 #include "support/upper_log.h"
@@ -59,7 +60,6 @@ class ContextFixture {
   }
   ContextFixture(const ContextFixture&) = delete;
   ContextFixture& operator=(const ContextFixture&) = delete;
-  ~ContextFixture() { CHECK(fabric.violations == std::vector<std::string>{}); }
 
   FakeChannel& channel(std::uint32_t rank = 1) { return *context.channel(rank); }
   FakePeer& peer(std::uint32_t rank = 1) {
@@ -130,7 +130,7 @@ class ContextFixture {
     return other;
   }
 
-  FakeFabric fabric;
+  CheckedFabric fabric;
   FakePort port;
   UpperLog upper;
   FakeContext context;
@@ -149,7 +149,6 @@ class ContextPair {
       : side{Side(fabric, settings_in, 0), Side(fabric, settings_in, 1)} {}
   ContextPair(const ContextPair&) = delete;
   ContextPair& operator=(const ContextPair&) = delete;
-  ~ContextPair() { CHECK(fabric.violations == std::vector<std::string>{}); }
 
   struct Side {
     Side(FakeFabric& fabric, const ChannelSettings& settings_in, std::uint32_t rank)
@@ -198,7 +197,7 @@ class ContextPair {
     REQUIRE(side[1].messages().size() == 1);
   }
 
-  FakeFabric fabric;
+  CheckedFabric fabric;
   std::array<Side, 2> side;
 };
 

@@ -15,6 +15,7 @@
 #include "channel/context.h"
 #include "protocol/words.h"
 #include "support/builders.h"
+#include "support/checked_fabric.h"
 #include "support/fake_peer.h"
 #include "support/fake_port.h"
 #include "support/upper_log.h"
@@ -23,11 +24,6 @@ namespace bufenlarge::test {
 
 inline constexpr std::uint32_t kPeerRank = 1;
 inline constexpr std::uint32_t kJobSize = 4;
-
-// The contract of the port is checked when all parts are gone.
-struct CheckedFabric : FakeFabric {
-  ~CheckedFabric() { CHECK(violations == std::vector<std::string>{}); }
-};
 
 class PartFixture {
  public:
