@@ -66,9 +66,9 @@
     "How long a peer that refuses connections or cannot be reached is tried again, from the first "   \
     "refusal on. A peer that is silent is waited for: it may be computing.")                          \
   X(PEER_TIMEOUT, peer_timeout, "60s", "off, or 5s to 24h, as a number with us, ms or s",               \
-    "A connected peer is lost when its host has not responded for so long. The kernel or the network device there " \
-    "responds, so a peer that computes, sleeps or is stopped stays. off: a host that vanished is noticed when the "  \
-    "transport gives up, which may be never.")                                                        \
+    "A connected peer, over tcp also one that was called, is lost when its host has not responded for so long. " \
+    "The kernel or the network device there responds, so a peer that computes, sleeps or is stopped stays. off: a "  \
+    "host that vanished is noticed when the transport gives up, which may be never.")                 \
   X(IDLE_CLOSE, idle_close, "off", "off, or 1ms to 24h, as a number with us, ms or s",                \
     "A connection that was not used for so long is closed by agreement with the peer, and made again on use. off: " \
     "connections stay.")                                                                              \
