@@ -69,7 +69,8 @@ TEST_CASE("attempts that cross or fail end in one connection", "[sim]") {
   hold(SimKind::kConnections, 300,
        {BUFENLARGE_COUNT(crossings), BUFENLARGE_COUNT(connects_refused), BUFENLARGE_COUNT(attempts_lost),
         BUFENLARGE_COUNT(lost_unnamed), BUFENLARGE_COUNT(descriptors_lacked), BUFENLARGE_COUNT(accepts_lost),
-        BUFENLARGE_COUNT(requests_closed), BUFENLARGE_COUNT(rejections), BUFENLARGE_COUNT(first_stalled)});
+        BUFENLARGE_COUNT(requests_closed), BUFENLARGE_COUNT(rejections), BUFENLARGE_COUNT(first_stalled),
+        BUFENLARGE_COUNT(unauthorized), BUFENLARGE_COUNT(forged)});
 }
 
 TEST_CASE("a side that cannot have a large ring does without, and the data goes in fragments", "[sim][E7][E9]") {

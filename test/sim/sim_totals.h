@@ -15,7 +15,7 @@ namespace bufenlarge::sim {
   X(notifications) X(notifications_after_loss) X(mixed_checked) X(mixed_notified) X(overtakes)      \
   X(connections) X(crossings) X(connects_refused) X(attempts_lost) X(attempts_unanswered)            \
   X(lost_unnamed) X(descriptors_lacked) X(accepts_lost) X(rejections)                               \
-  X(unauthorized) X(requests_closed) X(first_stalled) X(allocation_failures) X(registrations_refused) \
+  X(unauthorized) X(forged) X(requests_closed) X(first_stalled) X(allocation_failures) X(registrations_refused) \
   X(data_writes) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written)         \
   X(ends) X(sources) X(reads) X(reads_lost) X(bytes_read) X(fragments_handed_up)                    \
   X(read_fragments) X(pauses) X(deaths) X(questions) X(failures_told) X(groups_late) X(groups_idle)              \

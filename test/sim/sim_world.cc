@@ -72,6 +72,7 @@ SimWorld::SimWorld(const SimConfig& config, TraceOutput output)
       virtual_us_max_(config.peers > kPeersMany ? ~std::uint64_t{0} : kVirtualUsMax),
       steps_per_look_(std::max(1u, config.peers / kPeersMany)),
       fabric_(config.seed, config.start_us, config.faults, output),
+      forger_(~config.seed),
       shared_{fabric_,
               config_,
               flows_,
@@ -178,13 +179,20 @@ void SimWorld::put_due_messages() {
   }
 }
 
-// Random bytes, or a Hello that is wrong in one field: nobody may connect, and nobody be harmed.
+// Random bytes, or a Hello of the job with one bit that is wrong: nobody may connect, and nobody be harmed.
 void SimWorld::knock() {
   --unauthorized_left_;
   ++fabric_.totals.unauthorized;
   std::array<std::byte, kHelloBytes> bytes{};
   for (std::byte& one : bytes) one = static_cast<std::byte>(fabric_.random.below(256));
-  const std::uint32_t length = fabric_.random.below(kHelloBytes + 1);
+  std::uint32_t length = fabric_.random.below(kHelloBytes + 1);
+  if (!fabric_.endpoints.empty() && forger_.chance(500)) {
+    ++fabric_.totals.forged;
+    const auto made = static_cast<std::uint32_t>(fabric_.endpoints.size());
+    std::ranges::copy(fabric_.endpoints[forger_.below(made)]->hello, bytes.begin());
+    bytes.at(forger_.below(kHelloBytes)) ^= std::byte{1} << forger_.below(8);
+    length = kHelloBytes;
+  }
   peers_[fabric_.random.below(config_.peers)]->port().knock(std::span(bytes).first(length));
 }
 

@@ -89,6 +89,7 @@ class SimWorld {
   const std::uint64_t virtual_us_max_;
   const std::uint32_t steps_per_look_;  // at all of the world, to see whether it has come to rest
   SimFabric fabric_;
+  SimRandom forger_;  // its own source, so that forged calls change no seed's other events
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimFlow> flows_;
   SimPeer::World shared_;
   SimReads reads_;
