@@ -143,8 +143,9 @@ TEST_CASE("what was written before a process closed its context arrives", "[sim]
 TEST_CASE("what a one-sided write wrote is there before the message after it", "[sim][write]") {
   hold(SimKind::kWrites, 400,
        {BUFENLARGE_COUNT(writes), BUFENLARGE_COUNT(bytes_written), BUFENLARGE_COUNT(data_writes),
-        BUFENLARGE_COUNT(held), BUFENLARGE_COUNT(notifications), BUFENLARGE_COUNT(mixed_notified),
-        BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes), BUFENLARGE_COUNT(agains)});
+        BUFENLARGE_COUNT(held), BUFENLARGE_COUNT(waited), BUFENLARGE_COUNT(notifications),
+        BUFENLARGE_COUNT(mixed_notified), BUFENLARGE_COUNT(enlargements), BUFENLARGE_COUNT(overtakes),
+        BUFENLARGE_COUNT(agains)});
 }
 
 TEST_CASE("a read gets what was advertised, and memory changes hands when a callback says so",

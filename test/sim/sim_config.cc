@@ -308,6 +308,7 @@ SimConfig draw_config(std::uint64_t seed, SimKind kind) {
   draw_budget(config, kind);
   draw_earning(config, kind);
   draw_hot_channels(config, kind);
+  draw_slots(config, kind);
   draw_kept(config, kind);
   draw_silence(config, kind);
   return config;

@@ -62,6 +62,7 @@ struct SimConfig {
   Arrival arrival = Arrival::kChecked;
   Arrival arrival_odd = Arrival::kChecked;  // see SimFabric
   bool any_order = false;  // see SimFabric
+  bool unsignaled = false;  // see SimFabric
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;
   std::uint32_t poll_events_max = ~0u;
@@ -143,6 +144,8 @@ void draw_kept(SimConfig& config, SimKind kind);
 void draw_silence(SimConfig& config, SimKind kind);
 // How many channels a process looks at, and what becomes of hints (sim_config_hot.cc).
 void draw_hot_channels(SimConfig& config, SimKind kind);
+// Whether slots are written as over tcp (sim_config_slots.cc).
+void draw_slots(SimConfig& config, SimKind kind);
 
 // As stories name it: ordered, unordered, notified, mixed.
 [[nodiscard]] const char* arrival_name(Arrival arrival);

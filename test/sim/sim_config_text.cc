@@ -22,6 +22,7 @@ std::string describe(const SimConfig& config) {
                           ? std::string()
                           : std::string(" and ") + arrival_name(config.arrival_odd)) +
                      (config.any_order ? " (writes in any order)" : "") +
+                     (config.unsignaled ? " (slots without completions)" : "") +
                      " fabric, enlargement " +
                      (config.channel.enlargement ? "on" : "off") + ", vector " +
                      (config.channel.vector_mode == VectorMode::kWhole ? "whole" : "partial") + ", phases";

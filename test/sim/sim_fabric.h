@@ -73,6 +73,7 @@ struct SimFabric {
   // As iWARP: the writes of a link are placed in any order until a notification behind them is given, but
   // those to the same bytes, and those of one kind of word, in posting order.
   bool any_order = false;
+  bool unsignaled = false;  // as tcp: slots have no completion, and are read late; some wait for those that follow
   bool writes = false;  // small slots may be notified for, behind one-sided writes
   std::uint32_t inline_bytes = kInlineBytes;
   std::uint32_t poll_entries_max = 16;  // completions and notifications that one poll reads

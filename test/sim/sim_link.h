@@ -68,6 +68,8 @@ class SimEndpoint {
   [[nodiscard]] std::uint64_t next_advance_us() const;
   [[nodiscard]] std::uint64_t next_completion_us() const;
   [[nodiscard]] bool quiet() const { return writes_.empty(); }
+  // What was written will be placed, even if the link is closed now.
+  [[nodiscard]] bool all_read() const;
   // advance() has nothing to do until the next write, or the end.
   [[nodiscard]] bool at_rest() const {
     return writes_.empty() && (open() || closed_seen_ || other_ == nullptr);
@@ -119,6 +121,8 @@ class SimEndpoint {
     bool read = false;
     bool complete = false;
     bool held = false;   // complete with the next of data that is not
+    bool waits = false;  // is not sent before the slots that follow
+    bool unsignaled = false;  // is complete when read
     bool notifies = false;  // its notification, or the end of its response, is still to come
     std::uint32_t sequence = 0;
     std::uint64_t notify_us = 0;
@@ -135,7 +139,11 @@ class SimEndpoint {
     }
   };
 
+  // What becomes of a write that is not posted; nothing where it is. `taken`: what it is if the device takes it.
+  [[nodiscard]] std::optional<WriteResult> not_posted(WriteUse use, WriteResult taken);
   [[nodiscard]] bool holds(WriteUse use);
+  // The same for slots.
+  [[nodiscard]] bool waits(WriteUse use);
   void check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address, std::uint32_t key,
              WriteUse use, std::uint32_t sequence);
   [[nodiscard]] WriteResult refuse(WriteUse use);
@@ -168,6 +176,7 @@ class SimEndpoint {
   SimRules rules_;  // what may be written to the other side
   std::deque<Write> writes_;
   std::uint32_t held_ = 0;         // the last of writes_, for which the next has to come
+  std::uint32_t waiting_ = 0;      // the same of slots
   std::uint64_t placed_us_ = 0;    // when the last write's last part is due
   std::uint64_t complete_us_ = 0;  // when the last write is complete
   std::uint64_t read_us_ = 0;

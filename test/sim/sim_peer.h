@@ -105,6 +105,8 @@ class SimPeer {
     return alive() ? context_->find(peer) : nullptr;
   }
   [[nodiscard]] const Context* context() const { return context_.get(); }
+  // Whether all it has written will arrive, even if it leaves now; a context may ask its port.
+  [[nodiscard]] bool may_leave() { return context_->idle(); }
   // All channels there are, by peer; to be called of a process that is alive.
   [[nodiscard]] const auto& channels() const { return std::as_const(*context_).peers().channels(); }
   [[nodiscard]] SimPort& port() { return port_; }

@@ -207,9 +207,15 @@ WriteResult SimPort::write(Link& link, const RdmaWrite<Region>& write) {
   const Region& region = write.region;
   if (write.from < region.data() || write.from + write.bytes > region.data() + region.bytes())
     fabric_.violate("rank " + std::to_string(rank_) + " writes from outside of its region");
+  check_followed(link.endpoint());
   const std::byte* from = SimMemory::source(*region.block(), write.from, write.bytes);
   return link.endpoint()->write(region.block(), from, write.bytes, write.address, write.key, write.use,
                                 write.sequence);
+}
+
+void SimPort::check_followed(const SimEndpoint* next) {
+  if (unfollowed_ != nullptr && unfollowed_ != next && unfollowed_->open())
+    fabric_.violate("rank " + std::to_string(rank_) + " wrote slots that more were to follow, and none did");
 }
 
 bool SimPort::next_event(Event& event) {

@@ -78,7 +78,9 @@ class SimPort {
   [[nodiscard]] bool reached(const Link& link) const { return link && !link.endpoint()->unreached(); }
   [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
   [[nodiscard]] bool responded(const Link& link) const { return link.endpoint()->responded(); }
-  [[nodiscard]] bool settled(const Link& /*link*/, const HostQuestion<Region>& /*question*/) const { return true; }
+  [[nodiscard]] bool settled(const Link& link, const HostQuestion<Region>& /*question*/) const {
+    return link.endpoint()->all_read();
+  }
   void give_up(Link& /*link*/) const {}  // each end of a connection is told in any case
   [[nodiscard]] WriteResult write(Link& link, const RdmaWrite<Region>& write);
   [[nodiscard]] std::uint64_t now_us() const { return fabric_.clock.now_us(); }
@@ -109,6 +111,10 @@ class SimPort {
   // A request whose private data is not a Hello of the job.
   void knock(std::span<const std::byte> data);
   void push_lost(SimEndpoint& endpoint, const char* why);
+  // After slots of `endpoint` that more were to follow at once; nullptr: they have followed. Until then no other
+  // link is written, and nothing polled, unless a write was refused for now.
+  void followed(SimEndpoint* endpoint) { unfollowed_ = endpoint; }
+  void follow_later() { unfollowed_ = nullptr; }
   // When something waits for this process to poll; ~0: never.
   [[nodiscard]] std::uint64_t next_due_us() const;
   [[nodiscard]] std::size_t open_endpoints() const;
@@ -139,6 +145,7 @@ class SimPort {
   void join(SimEndpoint& active, SimEndpoint& passive);
   void lose(SimEndpoint& active, SimEndpoint& passive);
   [[nodiscard]] bool next_event(Event& event);
+  void check_followed(const SimEndpoint* next);
   template <class Handler>
   void place(Handler& handler);
   template <class Handler>
@@ -152,6 +159,7 @@ class SimPort {
   std::vector<SimEndpoint*> endpoints_;  // open ones, and those whose writes still travel
   std::vector<Event> events_;
   std::array<bool, kGroups> placed_{};  // data may have been placed, and the handler was not told
+  SimEndpoint* unfollowed_ = nullptr;
   std::uint32_t rank_;
   bool alive_ = true;
 };
@@ -160,6 +168,7 @@ static_assert(Port<SimPort>);
 
 template <class Handler>
 unsigned SimPort::poll(Handler& handler) {
+  check_followed(nullptr);
   if (fabric_.ordered()) place(handler);
   std::erase_if(endpoints_,
                 [](const SimEndpoint* endpoint) { return !endpoint->open() && endpoint->quiet(); });

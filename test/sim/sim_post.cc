@@ -15,25 +15,34 @@ namespace {
 constexpr std::uint32_t kQueueEntries = kWritesInFlightMax + 4;
 constexpr std::uint32_t kShortQueueEntries = 15;
 
+bool is_slots(WriteUse use) {
+  return use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kNotifiedSlots;
+}
+
 }  // namespace
+
+// A device takes writes of a link that is no more, or says so: a channel has to bear either.
+std::optional<WriteResult> SimEndpoint::not_posted(WriteUse use, WriteResult taken) {
+  const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
+  if (gone_ || broken_) port_.follow_later();
+  if (gone_) return ++writes_to_gone_ > entries ? refuse(use) : taken;
+  if (broken_ || other_ == nullptr) {
+    const bool said = other_ == nullptr || fabric_.random.chance(500);
+    return said ? WriteResult::kFailed : taken;
+  }
+  const bool waits = (held_ != 0 && !is_data(use)) || (waiting_ != 0 && !is_slots(use));
+  if (incomplete_ >= entries || waits || fabric_.random.chance(fabric_.faults.write_again)) return refuse(use);
+  return std::nullopt;
+}
 
 WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, std::size_t bytes,
                                std::uint64_t address, std::uint32_t key, WriteUse use, std::uint32_t sequence) {
   const bool carries_data = is_data(use);
-  const bool copied = (bytes <= fabric_.inline_bytes && !(carries_data && fabric_.ordered())) ||
+  const bool unsignaled = fabric_.unsignaled && is_slots(use);
+  const bool copied = (bytes <= fabric_.inline_bytes && !(carries_data && fabric_.ordered()) && !unsignaled) ||
                       (use == WriteUse::kWord && bytes == sizeof(GrantWord));
-  const std::uint32_t entries = fabric_.ordered() ? kQueueEntries : kShortQueueEntries;
-  if (gone_) {
-    if (++writes_to_gone_ > entries) return refuse(use);
-    return copied ? WriteResult::kCopied : WriteResult::kPosted;
-  }
-  if (broken_ || other_ == nullptr) {
-    // A device takes writes of a link that is no more, or says so: a channel has to bear either.
-    const bool said = other_ == nullptr || fabric_.random.chance(500);
-    return said ? WriteResult::kFailed : copied ? WriteResult::kCopied : WriteResult::kPosted;
-  }
-  if (incomplete_ >= entries || (held_ != 0 && !carries_data) || fabric_.random.chance(fabric_.faults.write_again))
-    return refuse(use);
+  const WriteResult taken = copied || unsignaled ? WriteResult::kCopied : WriteResult::kPosted;
+  if (const auto refusal = not_posted(use, taken)) return *refusal;
   const std::span<const std::byte> data(from, bytes);
   const WriteKind kind = carries_data ? WriteKind::kData : rules_.kind_of(key, address, bytes);
   check(kind, data, address, key, use, sequence);
@@ -46,6 +55,8 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   write.next = rules_.next();
   write.held = holds(use);
   held_ = write.held ? held_ + 1 : 0;
+  write.unsignaled = unsignaled;
+  write.waits = unsignaled && waits(use);
   fabric_.totals.held += write.held;
   if (!copied) source->add_reader(from, 1);
   if (kind == WriteKind::kAck) {
@@ -55,7 +66,7 @@ WriteResult SimEndpoint::write(SimMemory::Block* source, const std::byte* from, 
   const bool held = write.held;
   post(std::move(write));
   if (kind == WriteKind::kHint && fabric_.random.chance(fabric_.faults.hint_twice)) repeat_hint();
-  return held ? WriteResult::kHeld : copied ? WriteResult::kCopied : WriteResult::kPosted;
+  return held ? WriteResult::kHeld : taken;
 }
 
 void SimEndpoint::post(Write write) {
@@ -69,6 +80,7 @@ void SimEndpoint::post(Write write) {
 
 WriteResult SimEndpoint::refuse(WriteUse use) {
   ++fabric_.totals.agains;
+  port_.follow_later();
   tried_notified_ |= use == WriteUse::kNotifiedSlots;  // its last slot has no check any more
   return WriteResult::kAgain;
 }
@@ -77,6 +89,18 @@ WriteResult SimEndpoint::refuse(WriteUse use) {
 bool SimEndpoint::holds(WriteUse use) {
   constexpr std::uint32_t kHeldMax = 3;
   return use == WriteUse::kMoreData && fabric_.ordered() && held_ < kHeldMax && fabric_.random.chance(800);
+}
+
+// As on tcp, with one system call for all of them.
+bool SimEndpoint::waits(WriteUse use) {
+  constexpr std::uint32_t kWaitingMax = 3;
+  const bool more = use == WriteUse::kMoreSlots && waiting_ < kWaitingMax;
+  if (!more)
+    for (Write& write : writes_) write.waits = false;
+  waiting_ = more ? waiting_ + 1 : 0;
+  fabric_.totals.waited += more;
+  port_.followed(use == WriteUse::kMoreSlots ? this : nullptr);
+  return more;
 }
 
 void SimEndpoint::check(WriteKind kind, std::span<const std::byte> data, std::uint64_t address,

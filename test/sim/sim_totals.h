@@ -16,7 +16,7 @@ namespace bufenlarge::sim {
   X(connections) X(crossings) X(connects_refused) X(attempts_lost) X(attempts_unanswered)            \
   X(lost_unnamed) X(descriptors_lacked) X(accepts_lost) X(rejections)                               \
   X(unauthorized) X(forged) X(requests_closed) X(first_stalled) X(allocation_failures) X(registrations_refused) \
-  X(data_writes) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written)         \
+  X(data_writes) X(waited) X(held) X(joined) X(same_memory) X(writes) X(writes_lost) X(bytes_written)         \
   X(ends) X(sources) X(reads) X(reads_lost) X(bytes_read) X(fragments_handed_up)                    \
   X(read_fragments) X(pauses) X(deaths) X(questions) X(failures_told) X(groups_late) X(groups_idle)              \
   X(closed) X(reopened) X(close_asked) X(close_for_room) X(close_refused) X(close_taken_back)       \

@@ -45,6 +45,7 @@ void set_up(SimFabric& fabric, const SimConfig& config) {
   fabric.arrival_odd = config.arrival_odd;
   fabric.any_order = config.any_order;
   fabric.black_hole = config.black_hole;
+  fabric.unsignaled = config.unsignaled;
   fabric.writes = !config.writes.empty();
   fabric.inline_bytes = config.inline_bytes;
   fabric.poll_entries_max = config.poll_entries_max;
@@ -210,7 +211,7 @@ void SimWorld::die_if_due() {
 void SimWorld::leave_if_done() {
   if (put_ < config_.plan.size() || !reads_.all_put() || !writes_.all_put()) return;
   for (const auto& peer : peers_) {
-    if (!peer->alive() || !peer->context()->written()) continue;
+    if (!peer->alive() || !peer->may_leave()) continue;
     const bool busy = std::any_of(flows_.begin(), flows_.end(), [&](const auto& entry) {
       const auto& [direction, flow] = entry;
       return (direction.first == peer->rank() && !flow.to_send.empty()) ||

@@ -14,7 +14,7 @@ void SimEndpoint::plan(Write& write) {
   read_us_ = std::max(read_us_, now + fabric_.delay(faults.delay_us_max));
   write.read_us = read_us_;
   std::uint64_t last_read_us = read_us_;
-  if (!write.read && fabric_.random.chance(faults.read_again)) {
+  if (!write.read && !write.unsignaled && fabric_.random.chance(faults.read_again)) {
     last_read_us += 1 + fabric_.delay(2 * faults.delay_us_max);
     write.reread_us = last_read_us;
   }
