@@ -12,7 +12,8 @@
 enum { TAG = 5, LEAVE_MILLISECONDS = 100 };
 /* What a process may keep of a few jobs that have just left. */
 static const size_t slack_bytes = 8192;
-/* MPICH 5.0 keeps a table of the processes of each job that it has met. */
+/* MPICH keeps a table of the processes of each job that it has met since 5.0, which is the first of MPI 5. The
+ * header of its standard ABI has no MPICH_NUMVERSION. */
 static const size_t job_bytes = MPI_VERSION >= 5 ? 3072 : 0;
 
 static size_t used_bytes(void)

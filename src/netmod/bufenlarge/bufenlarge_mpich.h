@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_mpich.h: what differs between the versions of MPICH that this netmod is built into (decision 0041). Only
- * this file and bufenlarge_mpich_inline.h ask for the version: this one has names for types, fields and functions of
- * MPICH, the other one the functions that MPICH calls with other parameters.
+ * bufenlarge_mpich.h: names for the types, fields and functions that differ between the versions of MPICH (decision
+ * 0041). Only this file, bufenlarge_mpich_inline.h, which has the functions that MPICH calls with other parameters, and
+ * bufenlarge_places.c, which has to do with MPICH's address tables, ask for the version.
  */
 #ifndef BUFENLARGE_MPICH_H_INCLUDED
 #define BUFENLARGE_MPICH_H_INCLUDED

@@ -79,9 +79,10 @@ class Bufenlarge(AutotoolsPackage):
 
     def mpich_flags(self):
         flags = [f"--with-hwloc={self.spec['hwloc'].prefix}"]
-        for language in ("fortran", "cxx", "romio"):
-            if self.spec.satisfies(f"+{language}"):
-                flags.append(f"--enable-{language}")
+        # "make mpich" builds what is not disabled here.
+        for part in ("fortran", "cxx", "romio"):
+            wanted = "enable" if self.spec.satisfies(f"+{part}") else "disable"
+            flags.append(f"--{wanted}-{part}")
         vcis = self.spec.variants["vcis"].value
         if vcis != "1":
             flags += ["--enable-thread-cs=per-vci", f"--with-ch4-max-vcis={vcis}"]
