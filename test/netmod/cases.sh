@@ -49,7 +49,7 @@ setting_environment() {
         cap* | idle | budget | tight) closing_environment "$1" ;;
         limited | unlimited) flood_environment "$1" ;;
         shrink) echo "$rings ${knob}_SHRINK_AFTER=1ms" ;;
-        vcis-* | streams-* | kept*) "${1%%-*}_environment" "$1" ;;
+        vcis-* | streams-* | pmi2-* | kept*) "${1%%-*}_environment" "$1" ;;
         *) die "no setting '$1'; there are: ${settings[*]}" ;;
     esac
 }
@@ -292,7 +292,7 @@ END
 netmod_cases() {
     local knob
     growth_cases
-    own_vcis_cases
+    version_cases
     pmi_cases
     while IFS= read -r knob; do # the name of the case is without what separates names
         echo "badknobs/${knob//\//_}|badknob|2|demo|$knob|60"
