@@ -3,6 +3,7 @@
 tests that are known to fail. Chooses a part of the tests."""
 import collections
 import hashlib
+import itertools
 import os
 
 Result = collections.namedtuple("Result", "verdict seconds reason")
@@ -64,24 +65,34 @@ def wrong(name, result, known):
     return "" if name in known else f"{result.verdict}: {result.reason}"
 
 
-def choose(tests, durations, seconds, longest):
-    """Returns a part of the tests that takes about so many seconds one after the other and has some of every folder.
-    The folders take turns, each with its next test in the order of a digest of the name. The part has no test that is
-    not in `durations` or takes longer than `longest`."""
+def rounds(tests):
+    """Yields lists of tests: the next of each folder, in the order of a digest of their names."""
     queues = collections.defaultdict(list)
     for test in tests:
-        if test.name in durations and durations[test.name] <= longest:
-            queues[test.directory].append(test)
+        queues[test.directory].append(test)
     for queue in queues.values():
-        queue.sort(key=lambda test: hashlib.sha256(test.name.encode()).digest())
-    chosen, total = set(), 0.0
+        queue.sort(key=lambda test: hashlib.sha256(test.name.encode()).digest(), reverse=True)
     while any(queues.values()):
-        for directory in sorted(queues):
-            if queues[directory]:
-                test = queues[directory].pop(0)
-                if total + durations[test.name] <= seconds or not any(t.startswith(directory + "/") for t in chosen):
-                    chosen.add(test.name)
-                    total += durations[test.name]
+        yield [queues[directory].pop() for directory in sorted(queues) if queues[directory]]
+
+
+def choose(tests, durations, seconds, longest):
+    """Returns a part of the tests that takes about so many seconds one after the other and has some of every folder.
+    The part has no test that is not in `durations` or takes longer than `longest`."""
+    chosen, total = set(), 0.0
+    for one in rounds(test for test in tests if durations.get(test.name, longest + 1) <= longest):
+        for test in one:
+            first = not any(name.startswith(test.directory + "/") for name in chosen)
+            if first or total + durations[test.name] <= seconds:
+                chosen.add(test.name)
+                total += durations[test.name]
         if total >= seconds:
             break
+    return [test for test in tests if test.name in chosen]
+
+
+def choose_new(tests, kept, count):
+    """Returns so many of the tests that are not in `kept`, with some of every folder."""
+    turns = itertools.chain.from_iterable(rounds(test for test in tests if test.name not in kept))
+    chosen = {test.name for test in itertools.islice(turns, count)}
     return [test for test in tests if test.name in chosen]
