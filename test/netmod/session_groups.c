@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_groups.c: MPI sessions without MPI_Init, one after the other. In the first, some processes make a communicator
- * from their group and the others make none; in the second all make one together, and then one of another group.
+ * session_groups.c: MPI sessions without MPI_Init, one after the other. In the first, some processes make a
+ * communicator from their group and the others make none; in the second all make one together, and then one of another
+ * group.
  */
 #include <stdbool.h>
 #include <stdio.h>
