@@ -12,17 +12,42 @@ guest_packages=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 iputi
 guest_modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_net veth sch_netem nf_tables
     crc32_generic crc32_pclmul crc32c_generic crc32c_intel ib_uverbs rdma_ucm)
 
-# Sets `kernel`, the version of Debian's current kernel, and `package_version`, that of its packages.
+# Prints "KERNEL VERSION" for each of Debian's kernels, of its name and its packages, the newest first.
+debian_kernels() {
+    apt-cache show linux-image-amd64 2>/dev/null |
+        sed -n 's/^Depends: linux-image-\([^ ]*\) (= \([^)]*\)).*/\1 \2/p' | sort --version-sort --reverse --key=2 -u
+}
+
+# Prints the packages of a kernel's headers, and of its source, in which siw is.
+packages_for_siw() { # packages_for_siw KERNEL VERSION
+    printf '%s\n' "linux-headers-$1" "linux-source-$(cut -d . -f 1,2 <<<"$2")"
+    apt-cache depends --no-recommends --no-suggests "linux-headers-$1" 2>/dev/null |
+        sed -n 's/^ *Depends: \(linux-headers-.*-common\|linux-kbuild-.*\)$/\1/p'
+}
+
+# missing_of KERNEL VERSION: prints the packages that apt-cache does not know in this version.
+missing_of() {
+    local packages
+    mapfile -t packages < <(echo "linux-image-$1" && packages_for_siw "$1" "$2")
+    apt-cache madison "${packages[@]}" 2>/dev/null | awk -v version="$2" -v packages="${packages[*]}" '
+        $3 == version { there[$1] = 1 }
+        END { for (i = split(packages, name, " "); i > 0; i--) if (!(name[i] in there)) print name[i] "=" version }'
+}
+
+# Sets `kernel`, the version of Debian's newest kernel whose packages are all there, and `package_version`, that of the
+# packages. For some hours after an update in Debian's archive they are not: the image, which is signed, comes later
+# than the rest, and the rest does not keep the version before.
 find_kernel() {
-    local metapackage=linux-image-amd64 architecture
+    local architecture missing='' first=''
     architecture=$(dpkg --print-architecture)
     [ "$architecture" = amd64 ] || die "the guest is an x86-64 machine; this host's Debian is $architecture"
-    kernel=$(apt-cache depends --no-recommends --no-suggests "$metapackage" 2>/dev/null |
-        sed -n 's/^ *Depends: linux-image-//p' | sed -n 1p) || kernel=
-    [ -n "$kernel" ] || die "apt-cache knows no $metapackage; run apt-get update, or add Debian's main to apt's sources"
-    package_version=$(apt-cache show --no-all-versions "linux-image-$kernel" 2>/dev/null |
-        sed -n 's/^Version: //p' | sed -n 1p) || package_version=
-    [ -n "$package_version" ] || die "apt-cache knows no linux-image-$kernel; run apt-get update"
+    while read -r kernel package_version; do
+        missing=$(missing_of "$kernel" "$package_version")
+        [ -n "$missing" ] || return 0
+        first=${first:-$missing}
+    done < <(debian_kernels)
+    [ -n "$first" ] || die "apt-cache knows no linux-image-amd64; run apt-get update, or add Debian's main to apt's sources"
+    die "apt-cache knows no kernel with all of its packages; the newest lacks" $first
 }
 
 # Sets `image`; the folder may not exist yet.

@@ -5,13 +5,6 @@
 
 siw_packages=(make gcc xz-utils)
 
-# Prints the packages that make up the headers of this kernel.
-header_packages() {
-    printf '%s\n' "linux-headers-$kernel"
-    apt-cache depends --no-recommends --no-suggests "linux-headers-$kernel" |
-        sed -n 's/^ *Depends: \(linux-headers-.*-common\|linux-kbuild-.*\)$/\1/p'
-}
-
 # Writes only the driver's folder of the large tarball in the package to the disk.
 extract_siw() {
     step "$logs/rdma-vm-siw-source.log" 600 "guest: taking siw out of Debian's kernel source" bash -c '
@@ -41,15 +34,15 @@ build_siw() {
 }
 
 prepare_siw() {
-    local packages source
-    source=linux-source-$(cut -d . -f 1,2 <<<"$package_version")
+    local packages
     need_packages "${siw_packages[@]}" || exit 125
     need_space 700 "building siw"
-    mapfile -t packages < <(header_packages)
-    [ ${#packages[@]} -eq 3 ] || die "apt-cache does not know what linux-headers-$kernel depends on"
-    download "guest: downloading Debian's kernel headers and source (150 MB)" "${packages[@]}" "$source"
+    mapfile -t packages < <(packages_for_siw "$kernel" "$package_version")
+    [ ${#packages[@]} -eq 4 ] || die "apt-cache does not know what linux-headers-$kernel depends on"
+    download "guest: downloading Debian's kernel headers and source (150 MB)" "${packages[@]}"
     mkdir -p "$scratch/siw"
     extract_siw
+    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -v '^linux-source-')
     unpack_headers "${packages[@]}"
     build_siw
     make_initramfs siw siw
