@@ -46,7 +46,8 @@ find_kernel() {
         [ -n "$missing" ] || return 0
         first=${first:-$missing}
     done < <(debian_kernels)
-    [ -n "$first" ] || die "apt-cache knows no linux-image-amd64; run apt-get update, or add Debian's main to apt's sources"
+    [ -n "$first" ] ||
+        die "apt-cache knows no linux-image-amd64; run apt-get update, or add Debian's main to apt's sources"
     die "apt-cache knows no kernel with all of its packages; the newest lacks" $first
 }
 
