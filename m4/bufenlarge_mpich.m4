@@ -1,4 +1,14 @@
 dnl SPDX-License-Identifier: MIT
+dnl BUFENLARGE_MPICH_COMPILERS: which compilers is configure given? "make mpich" gives them to MPICH's configure, which
+dnl looks for the others by itself. It stands before the macros that set CC and CXX to what they find.
+AC_DEFUN([BUFENLARGE_MPICH_COMPILERS], [
+  AC_ARG_VAR([FC], [Fortran compiler command, for "make mpich"])
+  AM_SUBST_NOTMAKE([FC])
+  AC_SUBST([MPICH_CC], [$CC])
+  AC_SUBST([MPICH_CXX], [$CXX])
+  AC_SUBST([MPICH_FC], [$FC])
+])
+
 dnl BUFENLARGE_MPICH: from which MPICH source, into which folder and with which flags does
 dnl "make mpich" build?
 AC_DEFUN([BUFENLARGE_MPICH], [
@@ -11,7 +21,8 @@ AC_DEFUN([BUFENLARGE_MPICH], [
     [], [with_mpich_prefix='${prefix}'])
   AC_ARG_WITH([mpich-flags],
     [AS_HELP_STRING([--with-mpich-flags=FLAGS],
-      [more flags for MPICH's configure; they override the project's, which "tools/mpich-build --help" lists])],
+      [more flags for MPICH's configure, also --disable-fortran or FC=COMPILER; they override the project's, which
+       "tools/mpich-build --help" lists])],
     [], [with_mpich_flags=])
   AC_ARG_WITH([mpich-unsupported],
     [AS_HELP_STRING([--with-mpich-unsupported],

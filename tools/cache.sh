@@ -62,11 +62,16 @@ product_key() {
     { product_files | (cd "$top" && digest_of_files); mpich_key; } | digest_of_text
 }
 
-# The version of the source package mpich of this release of Debian or Ubuntu, and whose patches it gets.
-case $(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_CODENAME-}") in
+# The version of the source package mpich of this release of Debian or Ubuntu, and whose patches it gets. A test names
+# another folder than /etc.
+release=$(. "${BUFENLARGE_ETC:-/etc}/os-release" 2>/dev/null &&
+    printf '%s' "${VERSION_CODENAME:-${PRETTY_NAME-}}") || release=''
+release_is_known=yes
+case $release in
+    bookworm) mpich_version=4.0.2 mpich_patches=4.0.2 ;;
     trixie) mpich_version=4.2.1 mpich_patches=4.2.1 ;; # its package 4.3.0+really4.2.1
     noble) mpich_version=4.2.0 mpich_patches=4.2.1 ;;
-    *) mpich_version=4.0.2 mpich_patches=4.0.2 ;; # Debian 12
+    *) mpich_version=4.0.2 mpich_patches=4.0.2 release_is_known=no ;; # these name folders; build_mpich refuses it
 esac
 mpich_dir() { printf '%s\n' "$cache/mpich-$mpich_version-$(mpich_key)"; }
 
@@ -174,6 +179,9 @@ need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/n
 # Builds and installs library and MPICH unless they are up to date. Prints nothing on standard output.
 build_mpich() {
     local dir key source_dir
+    [ "$release_is_known" = yes ] ||
+        die "the MPICH of the release '$release' is not known; known are bookworm and trixie of Debian and noble of" \
+            "Ubuntu; use ./configure --with-mpich-source as README.md says"
     need_packages "${build_packages[@]}" "${mpich_packages[@]}"
     dir=$(mpich_dir)
     key=$(product_key)

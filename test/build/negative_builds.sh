@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What circle_rules.sh, mutation_rules.sh, archive_rules.sh and commit_rules.sh must refuse; sourced by
+# What the rules of circles, mutations, languages, releases, archives and commits must refuse; sourced by
 # negative_rules.sh.
 
 # netmod_code A_TEXT B_TEXT C_TEXT: three files, each with a function of its own name.
@@ -44,6 +44,12 @@ report "refused: a change that is built in and has no effect, and too few change
     python3 test/build/mutations.py "$work/constant.cc" "$work/constant" >"$work/constant.log" 2>&1
     grep -q 'something else: 1: constexpr int kTwo = 3' "$work/constant.log" &&
         grep -q '^there are 1 changes' "$work/constant.log" || cat "$work/constant.log")"
+
+sed -i 's/ gfortran ifx / gfortran /' "$copy/tools/mpich-build"
+wrong "an MPICH without Fortran where its compiler is ifx" language \
+    '^FAIL  configure is told of other Fortran compilers' tools/mpich-build
+sed -i 's/trixie) mpich_version=4.2.1/trixie) mpich_version=4.0.2/' "$copy/tools/cache.sh"
+wrong "another MPICH than that of the release" release '^FAIL  debian-13 has MPICH 4.2.1' tools/cache.sh
 
 # run_refuses TEXT OFFENCE OPTION... RULES: run itself, with a build or objects that are not there.
 run_refuses() {
