@@ -9,6 +9,12 @@ cluster_pids=() node_addresses=(127.0.0.1 127.0.0.1) node_spaces=()
 stop_cluster() {
     local pid
     for pid in ${cluster_pids[@]+"${cluster_pids[@]}"}; do kill "$pid" 2>/dev/null || true; done
+    # A slurmd without its controller does not end.
+    for _ in {1..50}; do
+        kill -0 ${cluster_pids[@]+"${cluster_pids[@]}"} 2>/dev/null || break # none is left
+        sleep 0.1
+    done
+    for pid in ${cluster_pids[@]+"${cluster_pids[@]}"}; do kill -KILL "$pid" 2>/dev/null || true; done
     wait ${cluster_pids[@]+"${cluster_pids[@]}"} 2>/dev/null || true
     remove_spaces ${node_spaces[@]+"${node_spaces[@]}"}
     cluster_pids=() node_spaces=()
@@ -41,7 +47,7 @@ daemon() {
 }
 
 write_slurm_conf() {
-    local i port=$((20000 + $$ % 10000 * 3)) host
+    local i port=$((20000 + $$ % 4000 * 3)) host # below those that the kernel gives to whoever asks for any
     host=$(hostname)
     # PMIx has a folder for each step in a node's folder for temporary files, and two nodes cannot share it.
     mkdir -p "$cluster/state" "$cluster"/tmp.n{1,2}
@@ -78,7 +84,7 @@ END
 
 # start_cluster FOLDER: returns when both nodes take jobs.
 start_cluster() {
-    local i
+    local i pid
     cluster=$1
     mkdir -p "$cluster"
     trap stop_cluster EXIT
@@ -91,6 +97,7 @@ start_cluster() {
     for i in 0 1; do daemon "$i" "slurmd-n$((i + 1))" slurmd -D -f "$SLURM_CONF" -N "n$((i + 1))"; done
     for _ in {1..150}; do
         [ "$(on_node 0 sinfo --noheader --Node --format=%t 2>/dev/null | grep -c '^idle$')" -ne 2 ] || return 0
+        for pid in "${cluster_pids[@]}"; do kill -0 "$pid" 2>/dev/null || break 2; done # one has ended
         sleep 0.2
     done
     tail -n 5 "$cluster"/*.log >&2
