@@ -309,9 +309,7 @@ netmod_cases() {
     echo "badknobs/empty-is-default|empty_knob|2|demo|PHASES SLOTS THRESHOLD PROVIDER|60"
     unequal_cases
     malformed_cases
-    echo "unauthorized/tcp|unauthorized|4|p2p_random|unauthorized default|120"
-    echo "unauthorized/fabric|unauthorized|4|p2p_random|unauthorized_fabric default|120"
-    echo "unauthorized/fabric-one-slot|unauthorized|4|p2p_random|unauthorized_fabric one-slot|120"
+    unauthorized_cases
 }
 
 all_cases() {

@@ -19,6 +19,7 @@ noinst_HEADERS     += src/mpid/ch4/netmod/bufenlarge/netmod_inline.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knob_table.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_noinline.h \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_members.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_mpich.h \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_mpich_inline.h \
@@ -61,6 +62,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_knobs.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_late_answers.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_meeting.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_members.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_places.c \

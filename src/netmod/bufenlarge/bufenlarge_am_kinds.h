@@ -3,7 +3,7 @@
 #ifndef BUFENLARGE_AM_KINDS_H_INCLUDED
 #define BUFENLARGE_AM_KINDS_H_INCLUDED
 
-#include "bufenlarge_impl.h"
+#include "bufenlarge_members.h"
 
 /* Both functions return what is wrong with the message, NULL when nothing is. */
 typedef struct {
@@ -41,7 +41,9 @@ MPL_STATIC_INLINE_PREFIX const char *MPIDI_BUFENLARGE_check_header(const MPIDI_B
 {
     if (MPIDI_BUFENLARGE_data_following(kind, wire) > kind->data_max)
         return MPIDI_BUFENLARGE_CONTRADICTION;
-    return kind->check ? kind->check(peer, wire, am_hdr) : NULL;
+    const char *text = kind->check ? kind->check(peer, wire, am_hdr) : NULL;
+    return text == NULL && unlikely(MPIDI_BUFENLARGE_is_other_job(peer)) ?
+        MPIDI_BUFENLARGE_check_other_job(peer, wire, am_hdr) : text;
 }
 
 #endif /* BUFENLARGE_AM_KINDS_H_INCLUDED */

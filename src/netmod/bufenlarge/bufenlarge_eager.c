@@ -9,6 +9,7 @@
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
 #include "bufenlarge_am_send.h"
+#include "bufenlarge_members.h"
 #include "utlist.h"
 
 /* Makes MPIDIG's header. No eager message gets an acknowledgement, so there is no sreq_ptr. */
@@ -83,6 +84,8 @@ const char *MPIDI_BUFENLARGE_eager_deliver(MPIDI_BUFENLARGE_vci_t * vci, uint32_
     uint32_t attr = 0;
 
     const char *text = check_header(eager);
+    if (text == NULL && unlikely(MPIDI_BUFENLARGE_is_other_job(number)))
+        text = MPIDI_BUFENLARGE_check_sender(number, eager->context_id, eager->src_rank);
     if (unlikely(text != NULL))
         return text;
     if (unlikely(!complete_posted(vci->number, eager, data, &mpi_errno))) {

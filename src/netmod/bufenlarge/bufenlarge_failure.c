@@ -28,15 +28,19 @@ typedef struct {
     char *text;
 } failure_t;
 
-/* Guarded by the mutex; `count` is read without it, since it only grows. */
+/* Guarded by the mutex; `count` and `first` are read without it, since they only grow. A failure keeps its place, by
+ * which communicators know what they have acknowledged. The list begins at the place `first`: all before that are
+ * forgotten. */
 static struct {
     failure_t *list;
     MPL_atomic_int_t count;
+    MPL_atomic_int_t first;
     int room;
     pthread_mutex_t mutex;
 } failures = {.mutex = PTHREAD_MUTEX_INITIALIZER };
 
 int MPIDI_BUFENLARGE_failures;
+int MPIDI_BUFENLARGE_own_failures;
 
 /* What is known of the process manager's signals; guarded by the first VCI's lock. */
 static struct {
@@ -50,25 +54,38 @@ int MPIDI_BUFENLARGE_failure_count(void)
     return MPL_atomic_acquire_load_int(&failures.count);
 }
 
+int MPIDI_BUFENLARGE_failure_first(void)
+{
+    return MPL_atomic_acquire_load_int(&failures.first);
+}
+
+static failure_t failure_at(int i)
+{
+    failure_t failure = {.number = FORGOTTEN };
+    pthread_mutex_lock(&failures.mutex);
+    const int first = MPL_atomic_relaxed_load_int(&failures.first);
+    if (i >= first)
+        failure = failures.list[i - first];
+    pthread_mutex_unlock(&failures.mutex);
+    return failure;
+}
+
 uint32_t MPIDI_BUFENLARGE_failure_number(int i)
 {
-    pthread_mutex_lock(&failures.mutex);
-    const uint32_t number = failures.list[i].number;
-    pthread_mutex_unlock(&failures.mutex);
-    return number;
+    return failure_at(i).number;
 }
 
 bool MPIDI_BUFENLARGE_has_failed(uint32_t number)
 {
     const int count = MPIDI_BUFENLARGE_failure_count();
-    for (int i = 0; i < count; i++) {
+    for (int i = MPIDI_BUFENLARGE_failure_first(); i < count; i++) {
         if (MPIDI_BUFENLARGE_failure_number(i) == number)
             return true;
     }
     return false;
 }
 
-static bool watches_closely;    /* a process has failed, or a communicator was revoked */
+static bool watches_closely;    /* a communicator was revoked, or the process manager has sent a signal */
 
 void MPIDI_BUFENLARGE_failure_watch(bool closely)
 {
@@ -83,15 +100,17 @@ static bool add(uint32_t number, int8_t status, const char *text)
     const bool is_new = !MPIDI_BUFENLARGE_has_failed(number);
     pthread_mutex_lock(&failures.mutex);
     const int count = MPL_atomic_relaxed_load_int(&failures.count);
-    if (is_new && count == failures.room) {
-        failures.room = 2 * count + 16;
+    const int place = count - MPL_atomic_relaxed_load_int(&failures.first);
+    if (is_new && place == failures.room) {
+        failures.room = 2 * place + 16;
         failures.list = MPL_realloc(failures.list, (size_t) failures.room * sizeof(failure_t), MPL_MEM_ADDRESS);
         MPIR_Assert(failures.list != NULL);
     }
     if (is_new) {
-        failures.list[count] = (failure_t) {.number = number,.status = status,.text = MPL_strdup(text) };
+        failures.list[place] = (failure_t) {.number = number,.status = status,.text = MPL_strdup(text) };
         MPL_atomic_release_store_int(&failures.count, count + 1);
-        MPIDI_BUFENLARGE_failures = count + 1;
+        MPIDI_BUFENLARGE_failures++;
+        MPIDI_BUFENLARGE_own_failures += !MPIDI_BUFENLARGE_is_other_job(number);
     }
     pthread_mutex_unlock(&failures.mutex);
     if (is_new)
@@ -99,13 +118,34 @@ static bool add(uint32_t number, int8_t status, const char *text)
     return is_new;
 }
 
+/* Takes the places off the front of the list that are forgotten. */
+static void trim(void)
+{
+    const int first = MPL_atomic_relaxed_load_int(&failures.first);
+    const int places = MPL_atomic_relaxed_load_int(&failures.count) - first;
+    int forgotten = 0;
+    while (forgotten < places && failures.list[forgotten].number == FORGOTTEN)
+        forgotten++;
+    if (forgotten == 0)
+        return;
+    memmove(failures.list, failures.list + forgotten, (size_t) (places - forgotten) * sizeof(failure_t));
+    MPL_atomic_release_store_int(&failures.first, first + forgotten);
+}
+
+/* With the first VCI's lock, without which nobody reads the text of a process of another job. */
 void MPIDI_BUFENLARGE_failure_forget(uint32_t number)
 {
     pthread_mutex_lock(&failures.mutex);
-    for (int i = 0; i < MPL_atomic_relaxed_load_int(&failures.count); i++) {
-        if (failures.list[i].number == number)
-            failures.list[i].number = FORGOTTEN;
+    const int first = MPL_atomic_relaxed_load_int(&failures.first);
+    for (int i = 0; i < MPL_atomic_relaxed_load_int(&failures.count) - first; i++) {
+        if (failures.list[i].number != number)
+            continue;
+        failures.list[i].number = FORGOTTEN;
+        MPL_free(failures.list[i].text);
+        failures.list[i].text = NULL;
+        MPIDI_BUFENLARGE_failures--;
     }
+    trim();
     pthread_mutex_unlock(&failures.mutex);
 }
 
@@ -114,7 +154,7 @@ void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUF
     vci->looked = false;
     if (add(peer->number, peer->lost_status, peer->lost_text))
         MPIDI_BUFENLARGE_peer_warn(peer);
-    MPIDI_BUFENLARGE_failure_watch(true);
+    MPIDI_BUFENLARGE_failure_watch(false);
 }
 
 /* Returns whether one of the failures from the i-th on concerns a process that receives in this communicator may come
@@ -122,7 +162,7 @@ void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUF
 static bool has_failed_since(MPIR_Comm * comm, int i)
 {
     const int count = MPIDI_BUFENLARGE_failure_count();
-    for (; i < count; i++) {
+    for (i = MPL_MAX(i, MPIDI_BUFENLARGE_failure_first()); i < count; i++) {
         const uint32_t number = MPIDI_BUFENLARGE_failure_number(i);
         for (int rank = 0; rank < comm->remote_size; rank++) {
             if (MPIDI_BUFENLARGE_number_of(comm, rank) == number)
@@ -141,7 +181,7 @@ void MPIDI_BUFENLARGE_failed_members(MPIR_Comm * comm, int count, bool * is_fail
 {
     const int size = comm ? comm->remote_size : MPIR_Process.size;
     memset(is_failed, 0, (size_t) size * sizeof(bool));
-    for (int i = 0; i < count; i++) {
+    for (int i = MPIDI_BUFENLARGE_failure_first(); i < count; i++) {
         const uint32_t number = MPIDI_BUFENLARGE_failure_number(i);
         for (int rank = 0; rank < size; rank++)
             is_failed[rank] |= (comm ? MPIDI_BUFENLARGE_number_of(comm, rank) : (uint32_t) rank) == number;
@@ -168,7 +208,7 @@ static void take_list(const char *list)
         at = *end == ',' ? end + 1 : end;
     }
     if (MPIDI_BUFENLARGE_failure_count() > 0)
-        MPIDI_BUFENLARGE_failure_watch(true);
+        MPIDI_BUFENLARGE_failure_watch(false);
 }
 
 static void ask(void)
@@ -215,9 +255,7 @@ static void learn(MPIDI_BUFENLARGE_vci_t * vci)
 {
     const int count = MPIDI_BUFENLARGE_failure_count();
     while (vci->failures_known < count) {
-        pthread_mutex_lock(&failures.mutex);
-        const failure_t failure = failures.list[vci->failures_known++];
-        pthread_mutex_unlock(&failures.mutex);
+        const failure_t failure = failure_at(vci->failures_known++);
         const bool is_own = vci == MPIDI_BUFENLARGE_main_vci() || !MPIDI_BUFENLARGE_is_other_job(failure.number);
         if (failure.number != FORGOTTEN && is_own && !is_connected(vci, failure.number))
             MPIDI_BUFENLARGE_peer_lost(vci, failure.number, failure.status, failure.text);
@@ -230,7 +268,7 @@ bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
     if (vci == MPIDI_BUFENLARGE_main_vci())
         ask_when_due();
     learn(vci);
-    const double pause = watches_closely ? LOOK_SECONDS : OTHER_JOBS_LOOK_SECONDS;
+    const double pause = watches_closely || MPIDI_BUFENLARGE_failures > 0 ? LOOK_SECONDS : OTHER_JOBS_LOOK_SECONDS;
     if (vci->looked && MPIDI_BUFENLARGE_seconds_since(&vci->looked_at) < pause)
         return false;
     vci->looked = true;
@@ -240,12 +278,14 @@ bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
 
 void MPIDI_BUFENLARGE_failures_free(void)
 {
-    for (int i = 0; i < MPL_atomic_relaxed_load_int(&failures.count); i++)
+    const int places = MPL_atomic_relaxed_load_int(&failures.count) - MPL_atomic_relaxed_load_int(&failures.first);
+    for (int i = 0; i < places; i++)
         MPL_free(failures.list[i].text);
     MPL_free(failures.list);
     failures.list = NULL;
     failures.room = 0;
     MPL_atomic_store_int(&failures.count, 0);
+    MPL_atomic_store_int(&failures.first, 0);
     memset(&manager, 0, sizeof(manager));
     watches_closely = false;
 }

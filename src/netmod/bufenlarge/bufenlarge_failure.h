@@ -31,6 +31,7 @@ bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void);
 void MPIDI_BUFENLARGE_failure_watch(bool closely);
 /* Returns how many processes have failed, and the number of the i-th. */
 int MPIDI_BUFENLARGE_failure_count(void);
+int MPIDI_BUFENLARGE_failure_first(void);
 uint32_t MPIDI_BUFENLARGE_failure_number(int i);
 
 /* Sets is_failed[rank] for the members among the first `count` failures, and clears the others. Without a communicator

@@ -175,7 +175,7 @@ static int barrier_with_progress(void)
     }
     if (in_vain) {
         pthread_cancel(barrier.thread); /* it reads from a pipe that stays empty */
-        MPIDI_BUFENLARGE_failures = MPL_MAX(MPIDI_BUFENLARGE_failures, 1);
+        MPIDI_BUFENLARGE_own_failures = MPL_MAX(MPIDI_BUFENLARGE_own_failures, 1);
     }
     pthread_join(barrier.thread, NULL);
     MPIDI_BUFENLARGE_global.waits_for_manager = false;

@@ -7,6 +7,7 @@
 #include "mpidimpl.h"
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_failure.h"
+#include "bufenlarge_members.h"
 #include "bufenlarge_memory.h"
 #include "bufenlarge_mpich_inline.h"
 
@@ -21,17 +22,20 @@ int MPIDI_BUFENLARGE_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
     }
     MPIDI_COMM(comm, netmod.bufenlarge).consensus = NULL;
     MPIDI_COMM(comm, netmod.bufenlarge).acknowledged = 0;
+    MPIDI_COMM(comm, netmod.bufenlarge).listed = false;
     MPIDI_COMM(comm, netmod.bufenlarge).repaired = MPIDI_BUFENLARGE_repaired;
     return MPI_SUCCESS;
 }
 
 int MPIDI_BUFENLARGE_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 {
+    MPIDI_BUFENLARGE_members_begin(comm);
     return MPI_SUCCESS;
 }
 
 int MPIDI_BUFENLARGE_mpi_comm_free_hook(MPIR_Comm * comm)
 {
+    MPIDI_BUFENLARGE_members_end(comm);
     MPIDI_BUFENLARGE_consensus_forget(comm);
     return MPI_SUCCESS;
 }

@@ -10,6 +10,7 @@
 #include "bufenlarge_events.h"
 #include "bufenlarge_exchange.h"
 #include "bufenlarge_knobs.h"
+#include "bufenlarge_members.h"
 #include "bufenlarge_pvars.h"
 
 /* Waits for the other processes before MPI_Init fails: a process that ends while others still start PMI
@@ -42,6 +43,8 @@ int MPIDI_BUFENLARGE_init_local(int *tag_bits)
     MPIR_FUNC_ENTER;
 
     check_sizes();
+    MPIDI_BUFENLARGE_failures = MPIDI_BUFENLARGE_own_failures = 0;
+    MPIDI_BUFENLARGE_members_reset();
     MPIDI_BUFENLARGE_begin_with_world();
     MPIR_ERR_CHKANDJUMP2(MPIDI_BUFENLARGE_WANTED_VCIS > MPIDI_CH4_MAX_VCIS, mpi_errno, MPI_ERR_OTHER,
                          "**bufenlarge_vcis", "**bufenlarge_vcis %d %d", MPIDI_BUFENLARGE_WANTED_VCIS,

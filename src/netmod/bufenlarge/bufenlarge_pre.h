@@ -22,8 +22,10 @@ struct MPIR_Win;
 
 /* Whether the calling thread is in a round of progress, in a process with one thread. */
 bool MPIDI_BUFENLARGE_in_progress(void);
-/* How many processes are known to have failed; stays when MPI has ended. */
+/* How many processes are known to have failed, and how many of these are of the own job; they stay when MPI has ended,
+ * until it begins anew. */
 extern int MPIDI_BUFENLARGE_failures;
+extern int MPIDI_BUFENLARGE_own_failures;
 bool MPIDI_BUFENLARGE_has_failed(uint32_t number);
 /* Called when the process manager has sent its signal: a process has ended. */
 void MPIDI_BUFENLARGE_failure_signal(void);
@@ -60,8 +62,10 @@ typedef struct {
 } MPIDI_BUFENLARGE_request_t;
 typedef struct {
     struct MPIDI_BUFENLARGE_consensus *consensus;       /* on failed members; NULL before the first */
+    struct MPIR_Comm *next, *prev;      /* in the list of all (bufenlarge_members.c), while `listed` */
     struct MPIR_Comm *repaired; /* of which this one is to have the survivors, while it is made; else NULL */
     int acknowledged;           /* so many failures, of those that this process knows, were acknowledged */
+    bool listed;
 } MPIDI_BUFENLARGE_comm_t;
 typedef struct {
     int unused;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * impostor.c: a process of another job, which rank 0 has a communicator with, speaks as a rank of
+ * MPI_COMM_WORLD: threads=1 sends a message that looks as if it came from rank 1, threads=2 says that MPI_COMM_WORLD
+ * was revoked. It makes them in a function that MPI calls in place of the library's send (docs/wire-protocol.md,
+ * section 9). The connection has to end, and MPI_COMM_WORLD to be right. Two ranks.
+ */
+#define _GNU_SOURCE
+#include <bufenlarge.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support.h"
+
+enum { TAG = 77, READY = 1, FORGED = 13, REAL = 42 };
+enum { HEADER_BYTES = 16, EAGER = 3, REVOKE = 10 };
+
+/* docs/wire-protocol.md, section 9. */
+typedef struct {
+    uint8_t kind, error_bits;
+    uint16_t context;
+    uint32_t bytes;
+    int32_t rank, tag;
+} eager_header_t;
+
+typedef bufenlarge_status_t (*send_function_t)(bufenlarge_channel_t *, const struct iovec *, int, unsigned, size_t *);
+static int forge;
+
+/* Found before the library's own, and called in its place. */
+bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel, const struct iovec *iov, int iov_count,
+                                            unsigned flags, size_t *bytes_sent_p)
+{
+    static send_function_t library;
+    eager_header_t header;
+    struct iovec changed[2];
+
+    if (library == NULL)
+        *(void **) &library = dlsym(RTLD_NEXT, "bufenlarge_channel_send");
+    if (forge == 0 || iov_count != 2 || iov[0].iov_len != HEADER_BYTES || *(unsigned char *) iov[0].iov_base != EAGER)
+        return library(channel, iov, iov_count, flags, bytes_sent_p);
+    memcpy(&header, iov[0].iov_base, HEADER_BYTES);
+    header.context = 0; /* of MPI_COMM_WORLD */
+    header.rank = 1;
+    if (forge == 2) /* without data, and a context and a length of 0 are in the same places */
+        header = (eager_header_t) { .kind = REVOKE };
+    changed[0] = (struct iovec) { .iov_base = &header, .iov_len = HEADER_BYTES };
+    changed[1] = iov[1];
+    const bufenlarge_status_t status = library(channel, changed, forge == 2 ? 1 : 2, flags, bytes_sent_p);
+    if (status == BUFENLARGE_OK && forge == 2)
+        *bytes_sent_p += iov[1].iov_len;
+    return status;
+}
+
+/* The child: first a message of its own, then the forged one. Its connection ends. */
+static int be_impostor(MPI_Comm parent)
+{
+    int word = READY;
+    MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+    MPI_Send(&word, 1, MPI_INT, 0, TAG, parent);
+    forge = test_options.threads;
+    word = FORGED;
+    MPI_Send(&word, 1, MPI_INT, 0, TAG, parent);
+    forge = 0;
+    MPI_Recv(&word, 1, MPI_INT, 0, TAG, parent, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+
+static void be_called(MPI_Comm child)
+{
+    int word = 0, other = 0;
+    MPI_Request real;
+    MPI_Comm_set_errhandler(child, MPI_ERRORS_RETURN);
+    MPI_Irecv(&word, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &real);
+    MPI_Recv(&other, 1, MPI_INT, 0, TAG, child, MPI_STATUS_IGNORE);
+    EXPECT_EQUAL("word of the other job", READY, other);
+    if (MPI_Recv(&other, 1, MPI_INT, 0, TAG, child, MPI_STATUS_IGNORE) == MPI_SUCCESS)
+        FAIL("the connection to the impostor goes on");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&real, MPI_STATUS_IGNORE);
+    EXPECT_EQUAL("word of rank 1", REAL, word);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent, child;
+    int word = REAL;
+    test_begin(argc, argv, (test_options_t) { .threads = 1, .seed = 1 });
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL)
+        return be_impostor(parent);
+    char number[32];
+    snprintf(number, sizeof(number), "threads=%d", test_options.threads);
+    char *arguments[] = { number, NULL };
+    MPI_Comm_spawn(argv[0], arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
+    if (test_rank == 0) {
+        be_called(child);
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Send(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+    }
+    return test_end();
+}
