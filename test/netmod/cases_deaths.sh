@@ -12,6 +12,7 @@ death_cases() {
         for i in "${!death_scenes[@]}"; do
             echo "deaths/${death_scenes[i]}-$setting/4|lost|4|deaths|$setting rounds=$i|60"
         done
+        echo "deaths/later-$setting/4|lost|4|deaths_later|$setting rounds=0|60"
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
         program_case revoked "$setting" 3
         echo "deaths/orphans-$setting/3|lost|3|orphans|$setting rounds=0|60"
