@@ -129,9 +129,23 @@ class Scene {
   bool in_use_ = false;
 };
 
+// What libfabric keeps for ever, and what it was told twice.
+struct Kept {
+  const std::int64_t objects = open_objects();
+  const std::int64_t requests = open_requests();
+  const std::uint32_t misused = requests_misused();
+
+  // What has come since, or nothing.
+  [[nodiscard]] std::string more() const {
+    if (open_objects() != objects) return std::to_string(open_objects() - objects) + " objects stay open";
+    if (open_requests() != requests) return std::to_string(open_requests() - requests) + " requests stay open";
+    return requests_misused() == misused ? "" : "a request was accepted or rejected twice";
+  }
+};
+
 // Runs the scene with one fault. Returns what went wrong, or nothing.
 std::string run(const Fault& fault) {
-  const std::int64_t before = open_objects();
+  const Kept kept;
   std::string wrong;
   {
     Scene scene;
@@ -140,8 +154,7 @@ std::string run(const Fault& fault) {
     if (wrong.empty()) wrong = scene.talk_to_the_third();
     plan_nothing();
   }
-  if (wrong.empty() && open_objects() != before) wrong = std::to_string(open_objects() - before) + " objects stay open";
-  return wrong;
+  return wrong.empty() ? kept.more() : wrong;
 }
 
 std::string text_of(const Fault& fault) {
@@ -190,7 +203,7 @@ std::string open_with(const Fault& fault, std::uint32_t& refused) {
   config.failed = [](void*, std::uint32_t, bufenlarge_status_t, const char*) {};
   char message[BUFENLARGE_MESSAGE_BYTES] = "";
   bufenlarge_context_t* context = nullptr;
-  const std::int64_t before = open_objects();
+  const Kept kept;
   plan(fault);
   const auto status = bufenlarge_context_open(&config, &context, message, sizeof message);
   bufenlarge_context_close(context);
@@ -198,7 +211,7 @@ std::string open_with(const Fault& fault, std::uint32_t& refused) {
   refused += status != BUFENLARGE_OK;
   if (status != BUFENLARGE_OK && context != nullptr) return "a context that failed to open is there";
   if (status != BUFENLARGE_OK && message[0] == 0) return "no text";
-  return open_objects() == before ? "" : std::to_string(open_objects() - before) + " objects stay open";
+  return kept.more();
 }
 
 TEST_CASE("whichever call of libfabric fails while a context opens or closes, nothing of it stays", "[faults][F8]") {

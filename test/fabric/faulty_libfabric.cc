@@ -13,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace bufenlarge::test {
@@ -24,6 +25,9 @@ Fault fault;
 std::array<std::uint32_t, kCalls> counts{};
 std::int64_t objects = 0;
 bool hides_endpoints = false;
+std::set<const fid*> requests;
+std::map<const fid_ep*, const fid*> request_of;  // of the endpoints that were opened for one
+std::uint32_t misused = 0;
 
 // Counts a call. Returns the error that it has to fail with, or 0.
 int turn(Call call) {
@@ -123,6 +127,15 @@ struct Opening<kCall, kTable, kFunction, kSetFid, kPatchTables> {
 
 // ---- event queues, completion queues, memory
 
+// With a flag it is libfabric's own call, in fi_eq_readerr().
+ssize_t read_event(fid_eq* events, std::uint32_t* event, void* entry, std::size_t bytes, std::uint64_t flags) {
+  using Read = Counted<Call::kEventRead, &fid_eq::ops, &fi_ops_eq::read, decltype(&fi_ops_eq::read)>;
+  const ssize_t read = Read::call(events, event, entry, bytes, flags);
+  if (read > 0 && flags == 0 && *event == FI_CONNREQ)
+    requests.insert(static_cast<fi_eq_cm_entry*>(entry)->info->handle);
+  return read;
+}
+
 ssize_t read_error(fid_eq* events, fi_eq_err_entry* entry, std::uint64_t flags) {
   if (const int error = turn(Call::kEventError); error != 0) return -error;
   const ssize_t read = real_of(events->ops).readerr(events, entry, flags);
@@ -131,7 +144,7 @@ ssize_t read_error(fid_eq* events, fi_eq_err_entry* entry, std::uint64_t flags) 
 }
 
 void set_events(fi_ops_eq& ops) {
-  count<Call::kEventRead, &fid_eq::ops, &fi_ops_eq::read>(ops);
+  ops.read = &read_event;
   ops.readerr = &read_error;
 }
 
@@ -160,13 +173,28 @@ int register_memory(fid* domain, const void* memory, std::size_t bytes, std::uin
 
 // ---- endpoints
 
+void end_request(const fid* request) { misused += requests.erase(request) == 0; }
+
+int accept_request(fid_ep* endpoint, const void* data, std::size_t bytes) {
+  using Accept = Counted<Call::kAccept, &fid_ep::cm, &fi_ops_cm::accept, decltype(&fi_ops_cm::accept)>;
+  const int code = Accept::call(endpoint, data, bytes);
+  if (code == 0) end_request(request_of[endpoint]);
+  return code;
+}
+
+int reject_request(fid_pep* listener, fid* request, const void* data, std::size_t bytes) {
+  using Reject = Counted<Call::kReject, &fid_pep::cm, &fi_ops_cm::reject, decltype(&fi_ops_cm::reject)>;
+  end_request(request);
+  return Reject::call(listener, request, data, bytes);
+}
+
 void set_connections(fi_ops_cm& ops) {
   count<Call::kConnect, &fid_ep::cm, &fi_ops_cm::connect>(ops);
-  count<Call::kAccept, &fid_ep::cm, &fi_ops_cm::accept>(ops);
+  ops.accept = &accept_request;
   count<Call::kName, &fid_ep::cm, &fi_ops_cm::getname>(ops);
   count<Call::kPeer, &fid_ep::cm, &fi_ops_cm::getpeer>(ops);
   count<Call::kListen, &fid_pep::cm, &fi_ops_cm::listen>(ops);
-  count<Call::kReject, &fid_pep::cm, &fi_ops_cm::reject>(ops);
+  ops.reject = &reject_request;
 }
 
 void set_messages(fi_ops_msg& ops) {
@@ -209,12 +237,18 @@ void patch_events(fid_eq& queue) { patch(queue.ops, &set_events); }
 
 void patch_listener(fid_pep& listener) { patch(listener.cm, &set_connections); }
 
+int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** made, void* context) {
+  using Open = Opening<Call::kEndpoint, &fid_domain::ops, &fi_ops_domain::endpoint, &set_endpoint_fid, &patch_endpoint>;
+  const int code = Open::call(domain, info, made, context);
+  if (code == 0) request_of[*made] = info->handle;
+  return code;
+}
+
 void set_domain(fi_ops_domain& ops) {
   constexpr auto kTable = &fid_domain::ops;
   ops.cq_open = &Opening<Call::kCompletionQueue, kTable, &fi_ops_domain::cq_open, &set_completion_fid,
                          &patch_completions>::call;
-  ops.endpoint =
-      &Opening<Call::kEndpoint, kTable, &fi_ops_domain::endpoint, &set_endpoint_fid, &patch_endpoint>::call;
+  ops.endpoint = &open_endpoint;
   ops.srx_ctx = &Opening<Call::kSharedReceive, kTable, &fi_ops_domain::srx_ctx, &set_plain,
                          &patch_shared_receive>::call;
 }
@@ -252,6 +286,10 @@ void plan(const Fault& planned) {
 std::uint32_t calls_of(Call call) { return counts[static_cast<std::size_t>(call)]; }
 
 std::int64_t open_objects() { return objects; }
+
+std::int64_t open_requests() { return static_cast<std::int64_t>(requests.size()); }
+
+std::uint32_t requests_misused() { return misused; }
 
 void hide_failed_endpoints(bool hide) { hides_endpoints = hide; }
 

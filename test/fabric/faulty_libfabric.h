@@ -81,5 +81,10 @@ inline void plan_nothing() { plan({}); }
 void hide_failed_endpoints(bool hide);
 // Objects of libfabric that are open now.
 [[nodiscard]] std::int64_t open_objects();
+// Requests of callers that were handed out and are not yet accepted or rejected. libfabric keeps a record of each until
+// fi_accept() succeeds or fi_reject() is called, also of one whose endpoint is closed.
+[[nodiscard]] std::int64_t open_requests();
+// How often one was accepted or rejected that was not open.
+[[nodiscard]] std::uint32_t requests_misused();
 
 }  // namespace bufenlarge::test

@@ -77,5 +77,30 @@ TEST_CASE("of two attempts a failure without a name ends the wait of none", "[fa
   CHECK(another.endpoint()->attempt);
 }
 
+// Whoever calls is told: the end of the endpoint that was opened for it ends the connection, and where none could be
+// opened the caller is rejected.
+TEST_CASE("a caller that cannot be accepted is told, and libfabric keeps nothing of it", "[fabric_port][F8]") {
+  const FaultyLibfabric libfabric;
+  const Call call = GENERATE(Call::kEndpoint, Call::kBind, Call::kEnable, Call::kAccept);
+  const std::uint32_t nth = GENERATE(1u, 2u);
+  if (nth == 2 && call != Call::kBind) return;
+  INFO(kCallNames[static_cast<std::size_t>(call)] << " " << nth);
+  PortSide active, passive;
+  const std::int64_t requests = open_requests();
+  const std::uint32_t misused = requests_misused();
+  const FabricPort::Link link = active.open(passive, pattern(52));
+  REQUIRE(both_poll(active, passive, [&] { return !passive.requests.empty(); }));
+  REQUIRE(open_requests() == requests + 1);
+  const std::int64_t objects = open_objects();
+  plan({call, nth, FI_EIO});
+  CHECK_FALSE(passive.accept(pattern(52)));
+  REQUIRE(calls_of(call) == nth);
+  CHECK(passive.port.last_error().starts_with(kCallNames[static_cast<std::size_t>(call)]));
+  CHECK(open_objects() == objects);
+  CHECK(open_requests() == requests);
+  CHECK(requests_misused() == misused);
+  CHECK(comes_true([&] { return !active.lost.empty(); }, [&] { active.poll(); }));
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fabric/port_side.h"
+#include "fabric/soft_limit.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -46,10 +47,10 @@ SocketAddress loopback(int family) {
 struct TcpPair {
   explicit TcpPair(int family_ = AF_INET) : family(family_) {
     const SocketAddress any = loopback(family);
-    REQUIRE(bind(listener.descriptor, any.data(), any.bytes()) == 0);
+    REQUIRE(bind(listener.descriptor, any.data(), static_cast<socklen_t>(any.bytes())) == 0);
     REQUIRE(listen(listener.descriptor, 1) == 0);
     const SocketAddress there = address_of(listener.descriptor, getsockname);
-    REQUIRE(connect(from.descriptor, there.data(), there.bytes()) == 0);
+    REQUIRE(connect(from.descriptor, there.data(), static_cast<socklen_t>(there.bytes())) == 0);
     to = accept(listener.descriptor, nullptr, nullptr);
     REQUIRE(to >= 0);
   }
@@ -88,6 +89,35 @@ TEST_CASE("a socket is found by the addresses of its connection", "[tcp_sockets]
   }
 }
 
+// Soft limits with which nothing can be opened: all numbers below it are in use, or all sockets are above it.
+rlim_t no_free_descriptor() { return GENERATE(false, true) ? limit_with_spare(1) - 1 : 0; }
+
+TEST_CASE("a socket is found by a process that has no free descriptor", "[tcp_sockets][F5]") {
+  TcpSockets sockets;
+  const TcpPair first;
+  const TcpPair second;
+  SocketAddress nobody = address_of(first.to, getpeername);
+  SocketAddress::clear_port(nobody.data());
+  const SoftLimit none(no_free_descriptor());
+  REQUIRE(open("/dev/null", O_RDONLY | O_CLOEXEC) == -1);
+  CHECK(found(sockets, first.from.descriptor) == first.from.descriptor);
+  CHECK(found(sockets, first.to) == first.to);
+  CHECK(found(sockets, second.to) == second.to);
+  CHECK(sockets.find(address_of(first.to, getsockname), nobody) == -1);
+}
+
+TEST_CASE("a socket is found that was opened while the limit was higher than before and after", "[tcp_sockets][F5]") {
+  TcpSockets sockets = [] {
+    const SoftLimit none(0);
+    return TcpSockets();
+  }();
+  const TcpPair first;
+  REQUIRE(found(sockets, first.to) == first.to);
+  const TcpPair second;
+  const SoftLimit none(0);
+  CHECK(found(sockets, second.to) == second.to);
+}
+
 TEST_CASE("a descriptor that has gone to another connection is not taken for the old one", "[tcp_sockets][F5]") {
   TcpSockets sockets;
   SocketAddress own;
@@ -122,6 +152,12 @@ TEST_CASE("the host of a peer that takes nothing counts as one that responds", "
   CHECK(host_responded(pair.from.descriptor, 1));
 }
 
+TEST_CASE("what an unknown socket has sent does not count as acknowledged", "[tcp_sockets][F7]") {
+  const TcpPair pair;
+  CHECK(all_acknowledged(pair.from.descriptor));
+  CHECK_FALSE(all_acknowledged(-1));
+}
+
 TEST_CASE("a connection that was given up ends at once at a peer that takes nothing", "[tcp_sockets][F5]") {
   TcpPair pair;
   const Bytes data(64 * 1024);
@@ -148,6 +184,62 @@ TEST_CASE("a port's question to a host is answered, whatever its process does", 
   CHECK_FALSE(both.active.port.responded(both.from));  // probes begin after a second
   CHECK(comes_true([&] { return both.active.port.responded(both.from); }, [&] { both.active.poll(); }));
   CHECK(both.active.lost.empty());
+}
+
+TEST_CASE("a port asks a host, though its process has no free descriptor", "[fabric_port][F5]") {
+  Connected both;
+  const FabricPort::Region region = both.active.port.allocate(64);
+  const FabricPort::Region there = both.passive.port.allocate(64);
+  const SoftLimit none(no_free_descriptor());
+  REQUIRE(both.active.port.ask(both.from, {region, there.remote_address(), there.remote_key()}));
+  CHECK(comes_true([&] { return both.active.port.responded(both.from); }, [&] { both.active.poll(); }));
+}
+
+int socket_of(const FabricPort::Link& link) {
+  SocketAddress own, peer;
+  std::size_t own_bytes = SocketAddress::kBytesMax;
+  std::size_t peer_bytes = SocketAddress::kBytesMax;
+  REQUIRE(fi_getname(&link.fid()->fid, own.data(), &own_bytes) == 0);
+  REQUIRE(fi_getpeer(link.fid(), peer.data(), &peer_bytes) == 0);
+  return TcpSockets().find(own, peer);
+}
+
+// A write that the kernel has taken from libfabric and the peer's has not acknowledged, as the peer takes nothing.
+struct Unacknowledged : Connected {
+  static constexpr std::size_t kBytes = 200'000;
+  static constexpr int kMuch = 1 << 20;
+  static constexpr int kLittle = 1 << 16;
+  Unacknowledged() {
+    REQUIRE(setsockopt(socket_of(from), SOL_SOCKET, SO_SNDBUF, &kMuch, sizeof kMuch) == 0);
+    REQUIRE(setsockopt(taker, SOL_SOCKET, SO_RCVBUF, &kLittle, sizeof kLittle) == 0);
+    REQUIRE(active.port.write(from, {region, region.data(), kBytes, there.remote_address(), there.remote_key(),
+                                     WriteUse::kData}) == WriteResult::kPosted);
+    REQUIRE(comes_true([&] { return active.data_written == 1; }, [&] { active.poll(); }));
+  }
+  bool settled() { return active.port.settled(from, {region, there.remote_address(), there.remote_key()}); }
+  bool settles_alone() {
+    return comes_true([&] { return settled(); }, [&] { active.poll(); }, std::chrono::milliseconds(300));
+  }
+  const FabricPort::Region region = active.port.allocate(kBytes);
+  const FabricPort::Region there = passive.port.allocate(kBytes);
+  const int taker = socket_of(to);
+};
+
+TEST_CASE("a write that a kernel has not acknowledged is not settled, though there is no free descriptor",
+          "[fabric_port][F7]") {
+  Unacknowledged both;
+  const SoftLimit none(no_free_descriptor());
+  CHECK_FALSE(both.settles_alone());
+  CHECK(both_poll(both.active, both.passive, [&] { return both.settled(); }));
+}
+
+TEST_CASE("nothing waits for what a connection that has ended had sent", "[fabric_port][F7]") {
+  Unacknowledged both;
+  end_by_reset(both.taker);
+  const SoftLimit none(no_free_descriptor());
+  REQUIRE_FALSE(both.settles_alone());
+  both.to = {};
+  CHECK(comes_true([&] { return both.settled(); }, [&] { both.active.poll(); }));
 }
 
 }  // namespace

@@ -281,15 +281,16 @@ FabricPort::Link FabricPort::open(const void* address, std::span<const std::byte
   return link;
 }
 
+// An endpoint takes the connection over from the handle, and its close refuses the caller. What is left of the handle
+// fi_accept() frees when it succeeds, and otherwise fi_reject(), which also refuses a caller for whom no endpoint was
+// opened (libfabric 1.17 and 2.1: vrb_msg_ep_reject, tcpx_pep_reject, xnet_pep_reject).
 FabricPort::Link FabricPort::accept(Request& request, std::span<const std::byte> data, void* user) {
   const InfoPtr info = std::move(request.info);
   Link link(make_endpoint(info.get(), user));
-  if (!link) {
-    fi_reject(listener_.get(), info->handle, nullptr, 0);
-    return {};
-  }
-  if (!succeeded("fi_accept", fi_accept(link.fid(), data.data(), data.size()))) return {};
-  return link;
+  if (link && succeeded("fi_accept", fi_accept(link.fid(), data.data(), data.size()))) return link;
+  link = {};
+  fi_reject(listener_.get(), info->handle, nullptr, 0);
+  return {};
 }
 
 void FabricPort::reject(Request& request, std::span<const std::byte> data) {

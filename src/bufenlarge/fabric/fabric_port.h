@@ -204,8 +204,10 @@ class FabricPort {
   [[nodiscard]] bool ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& question) const;
   [[nodiscard]] bool ask_tcp(Endpoint& endpoint);
   [[nodiscard]] bool post_fence(Endpoint& endpoint, const HostQuestion<Region>& question) const;
-  // The descriptor of a connection of tcp, or -1.
-  [[nodiscard]] int socket_of(const Endpoint& endpoint);
+  // The descriptor of a connection of tcp: -1 where it was not found, none where the connection has ended.
+  [[nodiscard]] std::optional<int> socket_of(const Endpoint& endpoint);
+  // On tcp, whether the peer's kernel has all that was sent, or will never have more.
+  [[nodiscard]] bool sent_is_there(const Endpoint& endpoint);
   static WriteResult result_of(ssize_t code, bool copied) {
     if (code == 0) [[likely]] return copied ? WriteResult::kCopied : WriteResult::kPosted;
     return code == -FI_EAGAIN ? WriteResult::kAgain : WriteResult::kFailed;

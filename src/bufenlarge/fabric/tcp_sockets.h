@@ -15,9 +15,12 @@ namespace bufenlarge {
 
 class TcpSockets {
  public:
+  TcpSockets();
   // Returns the descriptor of this process's socket between the two addresses, or -1 where there is none. Looks through
-  // all descriptors of the process when it does not know the socket.
+  // all descriptors of the process when it does not know the socket. Needs none itself.
   [[nodiscard]] int find(const SocketAddress& own, const SocketAddress& peer);
+  // Whether the last look was at all descriptors there are, and not only at numbers that they may have.
+  [[nodiscard]] bool saw_all() const { return saw_all_; }
   // Ends the connections to this port that have stood for `ms` milliseconds and over which nothing has come: whoever
   // calls a process of the job says at once who it is. Returns how many there were. Opens no descriptor.
   static unsigned end_silent(std::uint16_t port, std::uint64_t ms);
@@ -35,8 +38,11 @@ class TcpSockets {
 
   static bool read(int socket, Connection& connection);
   void look_through_descriptors();
+  void look_at(int socket);
 
   std::unordered_map<Connection, int, Hash> known_;  // may be out of date
+  bool saw_all_ = true;
+  std::uint64_t numbers_;  // the highest limit that was seen: no socket of the port is above it
 };
 
 // Lets the kernel probe the peer's host after a second, and then every `interval_s` seconds, at least one, while
@@ -49,7 +55,7 @@ void end_probes(int socket);
 // peer's host to acknowledge what was sent before, and the end would come behind that.
 void end_by_reset(int socket);
 
-// Returns whether the peer's kernel has acknowledged all that was sent (SIOCOUTQ, tcp(7)), or there is no such socket.
+// Returns whether the peer's kernel is known to have acknowledged all that was sent (SIOCOUTQ, tcp(7)).
 [[nodiscard]] bool all_acknowledged(int socket);
 
 // Returns whether a segment of the peer's host has come within the last `ms` milliseconds, or none is to be expected:
