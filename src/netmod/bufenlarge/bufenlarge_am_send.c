@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_am_send.c: sends that the fast path could not do, or not to the end, and control messages. */
 #include "mpidimpl.h"
-#include "bufenlarge_impl.h"
+#include "bufenlarge_unexpected.h"
 
 /* Whether a message to a process that has failed is dropped without an error. MPIDIG waits for the answer to those of
  * windows, and the wait ends with the error of the process: that of the message MPIDIG would turn into one of
@@ -51,13 +51,6 @@ int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLA
     MPIR_ERR_CHKANDJUMP(!deferred, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     deferred->chunk = NULL;
     deferred->chunk_bytes = 0;
-    deferred->owned = MPL_malloc(MPL_MIN(deferred->data_bytes, MPIDI_BUFENLARGE_PACK_BYTES),
-                                 MPL_MEM_BUFFER);
-    if (deferred->owned == NULL) {
-        MPIDI_BUFENLARGE_let_go(send->sreq);
-        MPL_free(deferred);
-        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    }
     deferred->pack_buf = send->data;
     deferred->pack_count = count;
     deferred->pack_datatype = datatype;
@@ -112,6 +105,9 @@ bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLA
 
     if (deferred == NULL)
         return false;
-    MPIDI_BUFENLARGE_backlog_append(peer, deferred);
+    if (kind == MPIDI_BUFENLARGE_KIND_EAGER_LIMIT)
+        MPIDI_BUFENLARGE_backlog_overtake(peer, deferred);
+    else
+        MPIDI_BUFENLARGE_backlog_append(peer, deferred);
     return true;
 }

@@ -5,6 +5,10 @@
  * stay in order. Only the first message of a backlog may be open in the library (taken in part).
  * Progress tries each backlog once per round. The netmod sets no limit to a backlog; MPI does, because
  * everything in it but headers of MPIDIG has a request that some call waits for.
+ *
+ * A message with eager data may have come here before the peer said that it takes none any more
+ * (bufenlarge_unexpected.c). It asks first then, unless the library has taken a part of it. The message that
+ * says so is the only one that overtakes others.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
@@ -86,29 +90,24 @@ static int deferred_finish(MPIDI_BUFENLARGE_deferred_t * deferred, int error)
 }
 
 /* Fills the pack buffer with the data that comes next. The data can end before the buffer does, because
- * MPICH packs an element of the datatype whole or not at all. */
-static int pack_next(MPIDI_BUFENLARGE_deferred_t * deferred)
+ * MPICH packs an element of the datatype whole or not at all. A message gets the buffer when it is its turn. */
+static bufenlarge_status_t pack_next(MPIDI_BUFENLARGE_deferred_t * deferred)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPI_Aint packed = 0;
-    const size_t left = deferred->data_bytes - deferred->data_sent;
-    const size_t wanted = MPL_MIN(left, MPIDI_BUFENLARGE_PACK_BYTES);
+    const size_t wanted = MPL_MIN(deferred->data_bytes - deferred->data_sent, MPIDI_BUFENLARGE_PACK_BYTES);
 
-    mpi_errno = MPIDI_BUFENLARGE_pack(deferred->pack_buf, deferred->pack_count,
-                                      deferred->pack_datatype, (MPI_Aint) deferred->data_sent,
-                                      deferred->owned, (MPI_Aint) wanted, &packed);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(packed <= 0, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_pack");
+    if (deferred->owned == NULL)
+        deferred->owned = MPL_malloc(wanted, MPL_MEM_BUFFER);
+    if (deferred->owned == NULL)
+        return BUFENLARGE_ERR_MEMORY;
+    int mpi_errno = MPIDI_BUFENLARGE_pack(deferred->pack_buf, deferred->pack_count, deferred->pack_datatype,
+                                          (MPI_Aint) deferred->data_sent, deferred->owned, (MPI_Aint) wanted, &packed);
+    if (mpi_errno != MPI_SUCCESS || packed <= 0)
+        return BUFENLARGE_ERR_ARGUMENT;
     deferred->chunk = deferred->owned;
     deferred->chunk_begin = deferred->data_sent;
     deferred->chunk_bytes = (size_t) packed;
-    if ((size_t) packed == left)
-        datatype_release(deferred);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return BUFENLARGE_OK;
 }
 
 /* Offers the library the rest of the header and the rest of the chunk. */
@@ -148,14 +147,17 @@ static bool advance(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
                     MPIDI_BUFENLARGE_deferred_t * deferred, unsigned *moved_p)
 {
     size_t taken, offered;
+    bufenlarge_status_t status = BUFENLARGE_OK;
     do {
         if (deferred->data_sent == deferred->chunk_begin + deferred->chunk_bytes
-            && deferred->data_sent < deferred->data_bytes && pack_next(deferred) != MPI_SUCCESS) {
-            MPIDI_BUFENLARGE_peer_lost(vci, peer->number, BUFENLARGE_ERR_ARGUMENT,
-                                       "a message's datatype could not be packed");
+            && deferred->data_sent < deferred->data_bytes)
+            status = pack_next(deferred);
+        if (status != BUFENLARGE_OK) {
+            MPIDI_BUFENLARGE_peer_lost(vci, peer->number, status, status == BUFENLARGE_ERR_MEMORY ? "out of memory"
+                                       : "a message's datatype could not be packed");
             return false;
         }
-        bufenlarge_status_t status = offer(peer->channel, deferred, &taken, &offered);
+        status = offer(peer->channel, deferred, &taken, &offered);
         *moved_p += taken > 0;
         if (status != BUFENLARGE_OK) {
             MPIDI_BUFENLARGE_peer_lost(vci, peer->number, status,
@@ -185,6 +187,51 @@ static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
     }
 }
 
+/* Notes in a send's request and header what MPIDIG does for a message that is too large to be eager. The request takes
+ * over a reference to the datatype. */
+void MPIDI_BUFENLARGE_ask(MPIR_Request * sreq, MPIDIG_hdr_t * hdr, const void *data, MPI_Aint count,
+                          MPI_Datatype datatype)
+{
+    MPIDIG_REQUEST(sreq, buffer) = (void *) data;
+    MPIDIG_REQUEST(sreq, count) = count;
+    MPIDIG_REQUEST(sreq, datatype) = datatype;
+    MPIDIG_REQUEST(sreq, req->status) |= MPIDIG_REQ_RTS;        /* a failure ends it, too */
+#ifndef MPIDI_CH4_DIRECT_NETMOD
+    MPIDI_REQUEST(sreq, is_local) = 0;  /* the answer asks for it; since 4.3 nobody else sets it */
+#endif
+    MPIDIG_AM_SEND_SET_RNDV(hdr->flags, MPIDIG_RNDV_GENERIC);
+}
+
+/* Whether the message is one with eager data, for a peer that takes none, and nothing of it has gone. One with the
+ * short header of an eager message comes here only when some of it has. */
+static bool has_to_ask(const MPIDI_BUFENLARGE_peer_t * peer, const MPIDI_BUFENLARGE_deferred_t * deferred)
+{
+    const MPIDI_BUFENLARGE_wire_t *wire = (const MPIDI_BUFENLARGE_wire_t *) deferred->header;
+    return unlikely(peer->no_eager_to) && deferred->sreq != NULL && deferred->handler_id == MPIDIG_SEND
+        && deferred->data_bytes > 0 && deferred->header_sent == 0 && wire->kind == MPIDI_BUFENLARGE_KIND_AM;
+}
+
+/* Leaves the header, which belongs to no request: the answer, or a failure, finds the one that waits. */
+static void turn_into_asking(MPIDI_BUFENLARGE_deferred_t * deferred)
+{
+    MPIDI_BUFENLARGE_wire_t *wire = (MPIDI_BUFENLARGE_wire_t *) deferred->header;
+    MPIDIG_hdr_t *hdr = (MPIDIG_hdr_t *) (wire + 1);
+    MPIR_Request *sreq = deferred->sreq;
+
+    if (deferred->pack_datatype == MPI_DATATYPE_NULL)
+        MPIDI_BUFENLARGE_ask(sreq, hdr, deferred->chunk, (MPI_Aint) deferred->data_bytes, MPIDI_BUFENLARGE_BYTE);
+    else
+        MPIDI_BUFENLARGE_ask(sreq, hdr, deferred->pack_buf, deferred->pack_count, deferred->pack_datatype);
+    MPIDI_BUFENLARGE_let_go(sreq);
+    MPL_free(deferred->owned);
+    deferred->sreq = NULL;
+    deferred->pack_datatype = MPI_DATATYPE_NULL;
+    deferred->owned = NULL;
+    deferred->chunk = NULL;
+    deferred->data_bytes = deferred->chunk_begin = deferred->chunk_bytes = 0;
+    wire->data_bytes = 0;
+}
+
 /* Sends from the backlog while the library takes whole messages. Returns how often the library took
  * something. The backlog does not grow meanwhile: completing a request sends nothing. */
 unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer)
@@ -192,6 +239,8 @@ unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFE
     unsigned moved = 0;
     while (peer->backlog && !peer->lost_text) {
         MPIDI_BUFENLARGE_deferred_t *first = peer->backlog;
+        if (has_to_ask(peer, first))
+            turn_into_asking(first);
         if (!advance(vci, peer, first, &moved))
             break;
         dequeue(vci, peer, first);
@@ -222,4 +271,27 @@ void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
     enqueue(vci, peer, deferred);
     if (first)
         MPIDI_BUFENLARGE_backlog_flush(vci, peer);
+}
+
+/* The same with a message that says whether the peer may send eager data: the peer sends some until it has that, so it
+ * does not wait behind all that this process sends. An earlier one that has not gone becomes this one. */
+void MPIDI_BUFENLARGE_backlog_overtake(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_deferred_t * limit)
+{
+    MPIDI_BUFENLARGE_deferred_t *open = peer->backlog && peer->backlog->header_sent > 0 ? peer->backlog : NULL;
+    MPIDI_BUFENLARGE_deferred_t *next = open ? open->next : peer->backlog;
+
+    if (peer->backlog == NULL) {
+        MPIDI_BUFENLARGE_backlog_append(peer, limit);
+        return;
+    }
+    if (next && ((MPIDI_BUFENLARGE_wire_t *) next->header)->kind == MPIDI_BUFENLARGE_KIND_EAGER_LIMIT) {
+        memcpy(next->header, limit->header, limit->header_bytes);
+        deferred_finish(limit, MPI_SUCCESS);
+        return;
+    }
+    if (open)
+        DL_DELETE(peer->backlog, open);
+    DL_PREPEND(peer->backlog, limit);
+    if (open)
+        DL_PREPEND(peer->backlog, open);
 }

@@ -5,11 +5,12 @@
  * Eager data that no receive waits for is copied, and a process that is flooded before it receives would grow until
  * its memory ends. So each process counts, for each sender, what these messages take, and tells a sender that passes
  * UNEXPECTED to send no more of it. The sender then asks before each message (RTS), and the receiver has it sent (CTS)
- * when a receive matches: MPI_Send waits for that, as the standard allows. When half of the data is received the
- * sender is told that it may send eagerly again.
+ * when a receive matches: MPI_Send waits for that, as the standard allows. Messages that wait in the sender's backlog
+ * ask, too, when their turn comes (bufenlarge_backlog.c). When half of the data is received the sender is told that it
+ * may send eagerly again.
  *
- * What arrives on top is what was under way: at most what the ring holds. The headers of messages stay without a bound,
- * since a receive may match any of them.
+ * What arrives on top is what was under way: at most what the ring holds, and the rest of one message that it has the
+ * beginning of. The headers of messages stay without a bound, since a receive may match any of them.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_impl.h"
@@ -100,12 +101,7 @@ int MPIDI_BUFENLARGE_send_asking(MPIR_Comm * comm, int rank, const void *am_hdr,
                                  MPI_Datatype datatype, int vci, MPIR_Request * sreq)
 {
     MPIDIG_hdr_t hdr = *(const MPIDIG_hdr_t *) am_hdr;
-    MPIDIG_REQUEST(sreq, buffer) = (void *) data;
-    MPIDIG_REQUEST(sreq, count) = count;
-    MPIDIG_REQUEST(sreq, datatype) = datatype;
-    MPIDIG_REQUEST(sreq, u.send.dest) = rank;
-    MPIDIG_REQUEST(sreq, req->status) |= MPIDIG_REQ_RTS;        /* a failure ends it, too */
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
-    MPIDIG_AM_SEND_SET_RNDV(hdr.flags, MPIDIG_RNDV_GENERIC);
+    MPIDI_BUFENLARGE_ask(sreq, &hdr, data, count, datatype);
     return MPIDI_NM_am_send_hdr(rank, comm, MPIDIG_SEND, &hdr, (MPI_Aint) sizeof(hdr), vci, vci);
 }

@@ -21,6 +21,10 @@ bool MPIDI_BUFENLARGE_takes_no_eager(MPIR_Comm * comm, int rank, MPI_Aint count,
                                      const MPIDI_BUFENLARGE_vci_t * vci);
 int MPIDI_BUFENLARGE_send_asking(MPIR_Comm * comm, int rank, const void *am_hdr, const void *data, MPI_Aint count,
                                  MPI_Datatype datatype, int vci, MPIR_Request * sreq);
+/* bufenlarge_backlog.c */
+void MPIDI_BUFENLARGE_ask(MPIR_Request * sreq, MPIDIG_hdr_t * hdr, const void *data, MPI_Aint count,
+                          MPI_Datatype datatype);
+void MPIDI_BUFENLARGE_backlog_overtake(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_deferred_t * limit);
 
 /* Returns whether the peer wants to be asked before it is sent this. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_asks_first(MPIR_Comm * comm, int rank, int handler_id, MPI_Aint count,
