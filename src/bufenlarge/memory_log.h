@@ -12,7 +12,7 @@ namespace bufenlarge {
 
 struct MemorySample {
   std::uint64_t ring_bytes = 0;  // registered, with control blocks
-  std::uint64_t user_bytes = 0;  // registered, of transfers under way and of windows
+  std::uint64_t user_bytes = 0;  // registered, of transfers, also ended ones, and of windows
   std::uint64_t connections = 0;
   std::uint64_t enlargements = 0;  // until now
   std::uint64_t shrinks = 0;
