@@ -92,12 +92,11 @@ job_wait() {
         echo "# no end after $limit seconds" >>"$log"
         job_stacks "$log"
     fi
-    job_left=$(job_ranks | grep -c .) || true
     # A rank that was killed gives its memory back first, which takes a moment with sanitizers.
     for _ in {1..50}; do
+        job_left=$(job_ranks | grep -c .) || true
         [ "$job_left" -gt 0 ] && [ "$job_status" != hang ] || break
         sleep 0.1
-        job_left=$(job_ranks | grep -c .) || true
     done
     job_kill
     wait "$job_shell" 2>/dev/null || true

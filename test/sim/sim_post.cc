@@ -15,10 +15,6 @@ namespace {
 constexpr std::uint32_t kQueueEntries = kWritesInFlightMax + 4;
 constexpr std::uint32_t kShortQueueEntries = 15;
 
-bool is_slots(WriteUse use) {
-  return use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kNotifiedSlots;
-}
-
 }  // namespace
 
 // A device takes writes of a link that is no more, or says so: a channel has to bear either.

@@ -145,8 +145,7 @@ void FakePort::check_write(const Link& link, const Region& region, const std::by
     fabric.violations.push_back("a sequence belongs to the last write of a response, and to no other");
   const LinkState* other = link.state()->other;
   // What is notified for a mixed side depends on its slots.
-  const bool slots = use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kNotifiedSlots;
-  if (other != nullptr && slots && other->port->arrives != Arrival::kMixed &&
+  if (other != nullptr && is_slots(use) && other->port->arrives != Arrival::kMixed &&
       (use == WriteUse::kNotifiedSlots) != (other->port->arrives == Arrival::kNotified))
     fabric.violations.push_back("slots notified for a peer that did not ask for it, or not notified for one that did");
 }

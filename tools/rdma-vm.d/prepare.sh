@@ -18,9 +18,12 @@ debian_kernels() {
         sed -n 's/^Depends: linux-image-\([^ ]*\) (= \([^)]*\)).*/\1 \2/p' | sort --version-sort --reverse --key=2 -u
 }
 
-# Prints the packages of a kernel's headers, and of its source, in which siw is.
-packages_for_siw() { # packages_for_siw KERNEL VERSION
-    printf '%s\n' "linux-headers-$1" "linux-source-$(cut -d . -f 1,2 <<<"$2")"
+# source_package VERSION: prints the package of a kernel's source, in which siw is.
+source_package() { echo "linux-source-$(cut -d . -f 1,2 <<<"$1")"; }
+
+# header_packages KERNEL: prints the packages that make up its headers.
+header_packages() {
+    printf '%s\n' "linux-headers-$1"
     apt-cache depends --no-recommends --no-suggests "linux-headers-$1" 2>/dev/null |
         sed -n 's/^ *Depends: \(linux-headers-.*-common\|linux-kbuild-.*\)$/\1/p'
 }
@@ -28,7 +31,7 @@ packages_for_siw() { # packages_for_siw KERNEL VERSION
 # missing_of KERNEL VERSION: prints the packages that apt-cache does not know in this version.
 missing_of() {
     local packages
-    mapfile -t packages < <(echo "linux-image-$1" && packages_for_siw "$1" "$2")
+    mapfile -t packages < <(echo "linux-image-$1" && header_packages "$1" && source_package "$2")
     apt-cache madison "${packages[@]}" 2>/dev/null | awk -v version="$2" -v packages="${packages[*]}" '
         $3 == version { there[$1] = 1 }
         END { for (i = split(packages, name, " "); i > 0; i--) if (!(name[i] in there)) print name[i] "=" version }'

@@ -37,12 +37,12 @@ prepare_siw() {
     local packages
     need_packages "${siw_packages[@]}" || exit 125
     need_space 700 "building siw"
-    mapfile -t packages < <(packages_for_siw "$kernel" "$package_version")
-    [ ${#packages[@]} -eq 4 ] || die "apt-cache does not know what linux-headers-$kernel depends on"
-    download "guest: downloading Debian's kernel headers and source (150 MB)" "${packages[@]}"
+    mapfile -t packages < <(header_packages "$kernel")
+    [ ${#packages[@]} -eq 3 ] || die "apt-cache does not know what linux-headers-$kernel depends on"
+    download "guest: downloading Debian's kernel headers and source (150 MB)" "${packages[@]}" \
+        "$(source_package "$package_version")"
     mkdir -p "$scratch/siw"
     extract_siw
-    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -v '^linux-source-')
     unpack_headers "${packages[@]}"
     build_siw
     make_initramfs siw siw

@@ -103,6 +103,11 @@ constexpr bool is_data(WriteUse use) {
   return use == WriteUse::kData || use == WriteUse::kMoreData || use == WriteUse::kLastData;
 }
 
+// Returns true for a write of slots.
+constexpr bool is_slots(WriteUse use) {
+  return use == WriteUse::kSlots || use == WriteUse::kMoreSlots || use == WriteUse::kNotifiedSlots;
+}
+
 // One RDMA write, out of registered memory of this side into the peer's.
 template <class Region>
 struct RdmaWrite {

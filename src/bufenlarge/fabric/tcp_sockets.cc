@@ -62,8 +62,11 @@ void TcpSockets::look_through_descriptors() {
   numbers_ = std::max(numbers_, descriptor_numbers());
   const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir("/proc/self/fd"), closedir);
   saw_all_ = all != nullptr;
-  for (std::uint64_t socket = 0; !all && socket < numbers_; ++socket) look_at(static_cast<int>(socket));
-  while (const dirent* entry = all ? readdir(all.get()) : nullptr) {
+  if (!all) {
+    for (std::uint64_t socket = 0; socket < numbers_; ++socket) look_at(static_cast<int>(socket));
+    return;
+  }
+  while (const dirent* entry = readdir(all.get())) {
     char* end = nullptr;
     const long socket = std::strtol(entry->d_name, &end, 10);
     if (end != entry->d_name) look_at(static_cast<int>(socket));

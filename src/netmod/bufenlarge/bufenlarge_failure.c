@@ -54,7 +54,7 @@ int MPIDI_BUFENLARGE_failure_count(void)
     return MPL_atomic_acquire_load_int(&failures.count);
 }
 
-int MPIDI_BUFENLARGE_failure_first(void)
+static int first_place(void)
 {
     return MPL_atomic_acquire_load_int(&failures.first);
 }
@@ -70,16 +70,11 @@ static failure_t failure_at(int i)
     return failure;
 }
 
-uint32_t MPIDI_BUFENLARGE_failure_number(int i)
-{
-    return failure_at(i).number;
-}
-
 bool MPIDI_BUFENLARGE_has_failed(uint32_t number)
 {
     const int count = MPIDI_BUFENLARGE_failure_count();
-    for (int i = MPIDI_BUFENLARGE_failure_first(); i < count; i++) {
-        if (MPIDI_BUFENLARGE_failure_number(i) == number)
+    for (int i = first_place(); i < count; i++) {
+        if (failure_at(i).number == number)
             return true;
     }
     return false;
@@ -162,8 +157,8 @@ void MPIDI_BUFENLARGE_failure_note(MPIDI_BUFENLARGE_vci_t * vci, const MPIDI_BUF
 static bool has_failed_since(MPIR_Comm * comm, int i)
 {
     const int count = MPIDI_BUFENLARGE_failure_count();
-    for (i = MPL_MAX(i, MPIDI_BUFENLARGE_failure_first()); i < count; i++) {
-        const uint32_t number = MPIDI_BUFENLARGE_failure_number(i);
+    for (i = MPL_MAX(i, first_place()); i < count; i++) {
+        const uint32_t number = failure_at(i).number;
         for (int rank = 0; rank < comm->remote_size; rank++) {
             if (MPIDI_BUFENLARGE_number_of(comm, rank) == number)
                 return true;
@@ -181,8 +176,8 @@ void MPIDI_BUFENLARGE_failed_members(MPIR_Comm * comm, int count, bool * is_fail
 {
     const int size = comm ? comm->remote_size : MPIR_Process.size;
     memset(is_failed, 0, (size_t) size * sizeof(bool));
-    for (int i = MPIDI_BUFENLARGE_failure_first(); i < count; i++) {
-        const uint32_t number = MPIDI_BUFENLARGE_failure_number(i);
+    for (int i = first_place(); i < count; i++) {
+        const uint32_t number = failure_at(i).number;
         for (int rank = 0; rank < size; rank++)
             is_failed[rank] |= (comm ? MPIDI_BUFENLARGE_number_of(comm, rank) : (uint32_t) rank) == number;
     }

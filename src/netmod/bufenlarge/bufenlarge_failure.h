@@ -29,10 +29,8 @@ bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void);
 /* From now on progress ends what waits in vain. `closely`: there is a failed process, or a revoked communicator. Else
  * there is another job, of whose processes nobody says that they have failed. */
 void MPIDI_BUFENLARGE_failure_watch(bool closely);
-/* Returns how many processes have failed, and the number of the i-th. */
+/* Returns how many processes have failed. */
 int MPIDI_BUFENLARGE_failure_count(void);
-int MPIDI_BUFENLARGE_failure_first(void);
-uint32_t MPIDI_BUFENLARGE_failure_number(int i);
 
 /* Sets is_failed[rank] for the members among the first `count` failures, and clears the others. Without a communicator
  * the members are the processes of the job. */
