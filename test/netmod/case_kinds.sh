@@ -197,6 +197,8 @@ case_lost() {
         reason="a survivor crashed"
     elif grep -q 'a survivor ended with status' "$log.err" || ! grep -qx ' No Errors' "$log.out"; then
         reason=$(job_reason "$log" "$limit")
+    elif [ "$job_left" -gt 0 ]; then
+        reason="$job_left ranks were left when the job had ended"
     fi
 }
 

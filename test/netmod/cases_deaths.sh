@@ -47,13 +47,45 @@ dying_verdict() {
         echo "the job did not begin"
     elif grep -q '^dying: rank' "$2.err"; then
         grep -m 1 '^dying: rank' "$2.err"
-    elif [ "$1" != 1 ] && grep -q 'a survivor ended with status' "$2.err"; then
+    elif [ "$job_left" -gt 0 ]; then
+        echo "$job_left ranks were left when the job had ended"
+    elif [ "$1" = 1 ] && ! grep -q '^seed [0-9]*: finalize' "$2.err"; then
+        fatal_verdict "$2"
+    elif grep -q 'a survivor ended with status' "$2.err"; then
         grep -m 1 'a survivor ended with status' "$2.err"
     elif [ "$1" = 2 ] && grep -q 'Fatal error in .*Init_thread' "$2.err"; then
         : # a child without its parents: Hydra ends all jobs of its mpiexec with it, also before the survivors' line
-    elif [ "$1" != 1 ] && ! grep -qx ' No Errors' "$2.out"; then
+    elif ! grep -qx ' No Errors' "$2.out"; then
         echo "not ' No Errors'"
     fi
+}
+
+# The same with errors that are fatal: the job ends with one, whose text names who died, and whose class, the status, is
+# MPIX_ERR_PROC_FAILED. A member of a collective operation may hear of it from another one, as MPI_ERR_OTHER, and Hydra
+# makes one status of several. LOG.
+fatal_verdict() {
+    local failed=101 other=15 allowed seen
+    seen=$(sed -n 's/^seed [0-9]*: \([a-z-]*\), .*/\1/p' "$1.err")
+    allowed=" $failed "
+    [ "$seen" != collectives ] || allowed+="$other $((failed | other)) "
+    if [[ $allowed != *" $job_status "* ]]; then
+        echo "$seen: status $job_status, expected one of:$allowed"
+    elif ! grep -q 'Fatal error in ' "$1.err"; then
+        echo "$seen: no error was printed"
+    elif [ "$seen" != collectives ] && ! names_a_victim "$1.err"; then
+        echo "$seen: no error names a rank that died"
+    elif grep -q ' No Errors' "$1.out"; then
+        echo "$seen: a survivor went on"
+    fi
+}
+
+# Whether an error in this file says that a process is lost which the program said would die.
+names_a_victim() {
+    local victim
+    for victim in $(sed -n 's/^seed .* ranks: //p' "$1"); do
+        ! grep -q "is lost: rank $victim at \|process $victim is lost" "$1" || return 0
+    done
+    return 1
 }
 
 # case_dying: ARGUMENTS is "SETTING ROUNDS RUNS [SEED]". Each run has a seed of its own, or all have SEED; the log has
