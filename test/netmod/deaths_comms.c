@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deaths_comms.c: the last rank dies, and the others make communicators and a window of communicators that it is in,
+ * with MPI_ERRORS_RETURN (run, case lost). What needs a word of every member ends well in none. Who has an error
+ * revokes the communicator, since other members may wait for it, as they do from MPICH 4.2 on; they have an error then,
+ * too. What failed leaves nothing behind: after it the survivors make communicators without the dead rank. Rank 1 knows
+ * of the death before it goes on. No step takes LIMIT seconds, MPI_Finalize neither.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { TAG = 5, LIMIT = 10, COMMS = 5 };
+
+static int one = 1;
+static MPI_Group alive;
+
+static void expect_well(const char *what, int error)
+{
+    test_expect_class(what, MPI_SUCCESS, error);
+}
+
+/* Ends the program when a step hangs; the case's own limit would not say which. */
+static void step(const char *what)
+{
+    alarm(LIMIT);
+    if (getenv("DEATHS_STEPS"))
+        fprintf(stderr, "%d: %s\n", test_rank, what);
+}
+
+/* Every rank is connected to every other one. */
+static void die(void)
+{
+    const int victim = test_size - 1;
+    int word = 0;
+    for (int peer = 0; peer < test_size; peer++)
+        MPI_Sendrecv(&word, 1, MPI_INT, peer, TAG, &word, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (test_rank == victim)
+        raise(SIGKILL);
+    step("receive");
+    if (test_rank == 1)
+        test_expect_class("receive", MPIX_ERR_PROC_FAILED,
+                          MPI_Recv(&word, 1, MPI_INT, victim, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* The communicator is of no use any more. Up to MPICH 4.1 what a member tells others that has learned of a revocation
+ * is MPI_ERR_OTHER. */
+static void expect_lost(const char *what, MPI_Comm comm, int error)
+{
+    int class = MPI_SUCCESS;
+    MPI_Error_class(error, &class);
+    if (class != MPIX_ERR_PROC_FAILED && class != MPIX_ERR_REVOKED && class != MPI_ERR_OTHER)
+        FAIL("%s: error of class %d", what, class);
+    MPIX_Comm_revoke(comm);
+}
+
+static void check_sum(MPI_Comm comm)
+{
+    int sum = 0;
+    expect_well("sum", MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+    EXPECT_EQUAL("sum", test_size - 1, sum);
+    MPI_Comm_free(&comm);
+}
+
+static void make_others(void)
+{
+    MPI_Comm made, rest;
+    step("of the survivors' group");
+    expect_well("create_group", MPI_Comm_create_group(MPI_COMM_WORLD, alive, TAG, &made));
+    check_sum(made);
+    step("of what is left");
+    expect_well("shrink", MPIX_Comm_shrink(MPI_COMM_WORLD, &rest));
+    expect_well("dup of what is left", MPI_Comm_dup(rest, &made));
+    check_sum(made);
+    expect_well("split of what is left", MPI_Comm_split(rest, 0, test_rank, &made));
+    check_sum(made);
+    MPI_Comm_free(&rest);
+}
+
+static void make_comms(void)
+{
+    MPI_Comm comms[COMMS], made;
+    MPI_Win win;
+    for (int i = 0; i < COMMS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    die();
+    step("dup");
+    expect_lost("MPI_Comm_dup", comms[0], MPI_Comm_dup(comms[0], &made));
+    step("split");
+    expect_lost("MPI_Comm_split", comms[1], MPI_Comm_split(comms[1], test_rank % 2, 0, &made));
+    step("create");
+    expect_lost("MPI_Comm_create", comms[2], MPI_Comm_create(comms[2], alive, &made));
+    step("dup with information");
+    expect_lost("MPI_Comm_dup_with_info", comms[3], MPI_Comm_dup_with_info(comms[3], MPI_INFO_NULL, &made));
+    step("create a window");
+    expect_lost("MPI_Win_create", comms[4], MPI_Win_create(&one, sizeof(one), 1, MPI_INFO_NULL, comms[4], &win));
+    make_others();
+    for (int i = 0; i < COMMS; i++)
+        MPI_Comm_free(&comms[i]);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Group world;
+    test_begin(argc, argv, (test_options_t) { .rounds = 0 });
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_excl(world, 1, (const int[]) { test_size - 1 }, &alive);
+    make_comms();
+    step("finalize");
+    MPI_Finalize();
+    if (test_rank == 1)
+        puts(" No Errors");
+    return 0;
+}
