@@ -208,6 +208,7 @@ template <class PortT>
 void Context<PortT>::on_request(typename Port::Request& request, std::span<const std::byte> data) {
   HelloVerdict verdict = check_request(data, core_.expected);
   if (verdict.hello) {
+    peers_.forget_callers();
     if (Channel* peer = peers_.caller(*verdict.hello)) {
       if (closer_.room_for(*peer))
         peer->on_request(request, *verdict.hello);

@@ -39,6 +39,10 @@ class OtherJobPeers {
     return known->second;
   }
 
+  [[nodiscard]] bool knows(std::uint32_t job_id, std::uint32_t rank) const {
+    return places_.contains(key_of(job_id, rank));
+  }
+
   // Does nothing where the place is free.
   void forget(std::size_t place) {
     if (!peers_[place].known) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "channel/peer_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace bufenlarge {
@@ -36,6 +37,7 @@ bool PeerTable<PortT>::forget(std::uint32_t peer) {
   const auto known = channels_.find(peer);
   if (known != channels_.end() && !known->second->unused()) return false;
   if (known != channels_.end()) channels_.erase(known);
+  std::erase(callers_, peer);
   other_jobs_.forget(peer - own_size_);
   return true;
 }
@@ -44,7 +46,26 @@ template <class PortT>
 typename PeerTable<PortT>::Channel* PeerTable<PortT>::caller(const Hello& hello) {
   if ((hello.flags & kHelloOtherJob) == 0) return hello.rank < own_size_ ? channel(hello.rank) : nullptr;
   const std::uint32_t job_id = hello.slot_bytes;
-  return job_id != core_.job_id ? channel(number_of(job_id, hello.rank)) : nullptr;
+  if (job_id == core_.job_id) return nullptr;
+  const bool is_new = !other_jobs_.knows(job_id, hello.rank);
+  const std::uint32_t number = number_of(job_id, hello.rank);
+  if (is_new) callers_.push_back(number);
+  return channel(number);
+}
+
+// A connection that stood is lost by a failure, which the upper layer is told.
+template <class PortT>
+bool PeerTable<PortT>::heard_of(std::uint32_t caller) const {
+  const Channel* const channel = find(caller);
+  const bool stood = channel != nullptr && channel->connection().state() == Connect::State::kReady;
+  return other_job(caller).named() || stood || (channel != nullptr && channel->failed());
+}
+
+template <class PortT>
+void PeerTable<PortT>::forget_callers() {
+  std::erase_if(callers_, [this](std::uint32_t caller) { return heard_of(caller); });
+  const std::vector<std::uint32_t> callers = callers_;
+  for (const std::uint32_t caller : callers) (void)forget(caller);
 }
 
 }  // namespace bufenlarge

@@ -64,6 +64,9 @@ class PeerTable {
   [[nodiscard]] bool forget(std::uint32_t peer);
   // The channel of the process whose checked Hello this is; nullptr when it claims to be this very process.
   [[nodiscard]] Channel* caller(const Hello& hello);
+  // Forgets the callers of other jobs whose connection did not come about and of which the upper layer has not heard:
+  // who knows a name may claim any job and rank, as often as it likes.
+  void forget_callers();
 
   [[nodiscard]] std::uint32_t own_size() const { return own_size_; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(own_size_ + other_jobs_.size()); }
@@ -76,9 +79,12 @@ class PeerTable {
 
  private:
   [[nodiscard]] std::uint32_t number_of(std::uint32_t job_id, std::uint32_t rank);
+  // The upper layer has its number, or will have it.
+  [[nodiscard]] bool heard_of(std::uint32_t caller) const;
 
   Core& core_;
   OtherJobPeers other_jobs_;
+  std::vector<std::uint32_t> callers_;  // numbers that only a call has made
   std::map<std::uint32_t, std::unique_ptr<Channel>> channels_;  // not asked on the path of a message
   std::vector<std::byte> copied_;
   const std::byte* first_address_ = nullptr;
