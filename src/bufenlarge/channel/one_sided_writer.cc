@@ -14,7 +14,6 @@ bool OneSidedWriter<PortT>::order(const WriteOrder& order) {
   const RegisterResult result =
       write.memory.register_all(link_.port(), MemoryUse::kSource, link_.core().source_registrations);
   if (result != RegisterResult::kDone) return false;
-  if (!link_.ready() || (!all_posted() && !writes_.back().memory.registered())) write.memory.unregister();
   writes_.push_back(std::move(write));
   link_.trace("write of ", order.bytes, " bytes into window memory");
   if (!post() || to_finish()) link_.want_service();
@@ -24,33 +23,8 @@ bool OneSidedWriter<PortT>::order(const WriteOrder& order) {
 template <class PortT>
 bool OneSidedWriter<PortT>::post() {
   while (!all_posted())
-    if (!link_.ready() || data_.full() || !register_again(writes_[next_]) || !post_part(writes_[next_])) return false;
+    if (!link_.ready() || data_.full() || !post_part(writes_[next_])) return false;
   return true;
-}
-
-// The data could be registered when the write was ordered, so it waits where that is refused now.
-template <class PortT>
-bool OneSidedWriter<PortT>::register_again(Write& write) {
-  if (write.memory.registered()) return true;
-  auto& core = link_.core();
-  RegisterResult result = write.memory.register_all(core.port, MemoryUse::kSource, core.source_registrations);
-  if (result == RegisterResult::kWait && core.sources.give_way())
-    result = write.memory.register_all(core.port, MemoryUse::kSource, core.source_registrations);
-  if (result == RegisterResult::kRefused)
-    wait_for_memory();
-  else
-    give_up_us_.reset();
-  return result == RegisterResult::kDone;
-}
-
-// Not for ever where nobody has memory to give back.
-template <class PortT>
-void OneSidedWriter<PortT>::wait_for_memory() {
-  const auto& core = link_.core();
-  const std::uint64_t now_us = core.port.now_us();
-  const bool others_hold = core.ledger.wanted() || core.destination_registrations.bytes() != 0;
-  if (!give_up_us_ || others_hold) give_up_us_ = now_us + core.settings.connect_timeout_us;
-  if (now_us >= *give_up_us_) link_.fail(Status::kMemoryError, link_.no_memory("the data of a write"));
 }
 
 template <class PortT>

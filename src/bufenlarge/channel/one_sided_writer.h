@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 
 #include "channel/data_writer.h"
 #include "channel/peer_link.h"
@@ -32,8 +31,7 @@ class OneSidedWriter {
   OneSidedWriter(PeerLink<Port>& link, DataWriter<Port>& data) : link_(link), data_(data) {}
 
   // Takes the order; the data stays the caller's until write_done. False, with nothing taken, when the data cannot be
-  // registered now. Nothing stays registered while the channel is not ready, since what has to end before there is room
-  // for the connection may need it, nor behind a write that waits for memory.
+  // registered now.
   [[nodiscard]] bool order(const WriteOrder& order);
   // Posts what can go. True when that was all.
   [[nodiscard]] bool post();
@@ -56,15 +54,12 @@ class OneSidedWriter {
     std::uint32_t in_flight = 0;  // parts of it that are not complete
   };
 
-  [[nodiscard]] bool register_again(Write& write);
-  void wait_for_memory();
   [[nodiscard]] bool post_part(Write& write);
 
   PeerLink<Port>& link_;
   DataWriter<Port>& data_;
   std::deque<Write> writes_;  // oldest first
   std::size_t next_ = 0;      // the first that is not posted as a whole
-  std::optional<std::uint64_t> give_up_us_;  // its data is refused, and nobody holds what it would need
 };
 
 }  // namespace bufenlarge
