@@ -369,7 +369,8 @@ BUFENLARGE_API void bufenlarge_context_deregister_window(bufenlarge_context_t *c
 /* Writes into a peer's window memory, from `offset` on. The caller checks the range: a write beyond
  * it makes the device end the connection. Returns at once. The library calls write_done with
  * `cookie` when the data may be changed again, never from within this call. BUFENLARGE_ERR_MEMORY:
- * the data cannot be registered now, and nothing was done. */
+ * the data cannot be registered now, or the peer is not connected, and nothing was done but that a
+ * connection is made; a message does the same. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_write(bufenlarge_channel_t *channel,
                                                             const bufenlarge_window_t *to,
                                                             uint64_t offset, const void *data,

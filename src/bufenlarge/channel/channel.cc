@@ -134,10 +134,8 @@ Status Channel<PortT>::read(const ReadOrder& order) {
 
 template <class PortT>
 Status Channel<PortT>::write(const WriteOrder& order) {
-  if (failed()) return failure();
-  if (!rendezvous().one_sided.order(order)) return Status::kAgain;
-  if (!link_.ready()) (void)not_open();
-  return Status::kOk;
+  if (!link_.ready()) return not_open();
+  return rendezvous().one_sided.order(order) ? Status::kOk : Status::kAgain;
 }
 
 // ---- arrival

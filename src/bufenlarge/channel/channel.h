@@ -63,7 +63,8 @@ class Channel : public SendTarget {
   [[nodiscard]] Status send_fenced(std::span<const iovec> vector, std::size_t& sent);
   [[nodiscard]] Status advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& source);
   [[nodiscard]] Status read(const ReadOrder& order);
-  // kAgain, with nothing done, when the data cannot be registered now.
+  // kAgain, with nothing done, when the data cannot be registered now, and while there is no connection, which is then
+  // made: a write that waited for one would hold memory that others need for making room.
   [[nodiscard]] Status write(const WriteOrder& order);
   // The largest element that can be sent without growing, in bytes.
   [[nodiscard]] std::uint32_t element_bytes_max() const { return send_ring_.threshold_bytes(); }

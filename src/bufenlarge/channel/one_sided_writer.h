@@ -31,7 +31,7 @@ class OneSidedWriter {
   OneSidedWriter(PeerLink<Port>& link, DataWriter<Port>& data) : link_(link), data_(data) {}
 
   // Takes the order; the data stays the caller's until write_done. False, with nothing taken, when the data cannot be
-  // registered now.
+  // registered now. To be called only while the channel is ready.
   [[nodiscard]] bool order(const WriteOrder& order);
   // Posts what can go. True when that was all.
   [[nodiscard]] bool post();

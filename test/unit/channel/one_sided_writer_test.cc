@@ -195,13 +195,17 @@ TEST_CASE("no more window memory is registered than the bound, and what is given
   CHECK_FALSE(context.register_window(memory.data(), 1, none));
 }
 
-TEST_CASE("a write opens the connection", "[write][connect]") {
+TEST_CASE("a write that finds no connection is not taken, and opens one", "[write][connect]") {
   ContextPair pair(settings(two_phases()));
   Bytes memory(100);
   const Bytes source = pattern(100, 1);
   Window window;
   REQUIRE(pair.side[1].context.register_window(memory.data(), memory.size(), window));
-  REQUIRE(pair.side[0].channel().write({source.data(), nullptr, window.address, 100, window.key}) == Status::kOk);
+  const WriteOrder order{source.data(), nullptr, window.address, 100, window.key};
+  CHECK(pair.side[0].channel().write(order) == Status::kAgain);
+  pair.rounds(200);
+  CHECK(pair.side[0].upper.writes.empty());
+  CHECK(pair.side[0].channel().write(order) == Status::kOk);
   pair.rounds(200);
   CHECK(pair.side[0].upper.writes.size() == 1);
   CHECK(memory == source);
