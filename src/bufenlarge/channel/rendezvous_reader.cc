@@ -41,7 +41,10 @@ bool RendezvousReader<PortT>::choose_path(Read& read) {
     read.path = DataPath::kHandedUp;
     return true;
   }
-  switch (read.memory.register_all(core.port, MemoryUse::kDestination, core.destination_registrations)) {
+  auto& registrations = core.destination_registrations;
+  const RegisterResult result = read.memory.register_all(core.port, MemoryUse::kDestination, registrations, &turn_);
+  if (result != RegisterResult::kWait) turn_.leave();
+  switch (result) {
     case RegisterResult::kDone: {
       const ReadOrder& order = read.order;
       read.path = DataPath::kDirect;
@@ -80,7 +83,10 @@ bool RendezvousReader<PortT>::may_ask(const Read& read, std::uint32_t due) const
 template <class PortT>
 bool RendezvousReader<PortT>::ask(typename Reads::iterator at, std::uint32_t& due) {
   Read& read = *at;
-  if (!send_ring_.may_stage() || !may_ask(read, due)) return false;
+  if (!send_ring_.may_stage() || !may_ask(read, due)) {
+    turn_.pause();
+    return false;
+  }
   if (read.order.is_release()) {
     ask_release(read);
     return true;
@@ -246,6 +252,7 @@ void RendezvousReader<PortT>::end_request(Read& first) {
 template <class PortT>
 std::list<PendingRead<PortT>> RendezvousReader<PortT>::take_all() {
   link_.core().reads.remove_all(this);
+  turn_.leave();
   under_way_ = 0;
   return std::exchange(reads_, {});
 }

@@ -108,6 +108,7 @@ class RendezvousReader {
   PeerLink<Port>& link_;
   SendRing<Port>& send_ring_;
   Reads reads_;                  // in the order of asking; the oldest that is not asked for in full comes next
+  RegistrationLine::Turn turn_;  // of the first that is not asked for in full
   std::uint32_t under_way_ = 0;  // requests
   bool asks_ = false;
 };

@@ -78,6 +78,7 @@ void RendezvousResponder<PortT>::service() {
 template <class PortT>
 bool RendezvousResponder<PortT>::respond(Response& response) {
   if (!register_sources(response)) return false;
+  turn_.leave();
   while (!response.plan.done()) {
     if (!(response.plan.through_ring() ? stage_fragment(response) : write_next(response))) return false;
   }
@@ -91,9 +92,7 @@ bool RendezvousResponder<PortT>::register_sources(Response& response) {
   auto& core = link_.core();
   for (const SourceRef<Port>& source : response.sources) {
     if (!response.plan.through_ring() && !source->through_ring && !source->memory.registered()) {
-      RegisterResult result = source->memory.register_all(core.port, MemoryUse::kSource, core.source_registrations);
-      if (result == RegisterResult::kWait && core.sources.give_way())
-        result = source->memory.register_all(core.port, MemoryUse::kSource, core.source_registrations);
+      const RegisterResult result = register_source(*source);
       if (result == RegisterResult::kWait) return give_back_sources(response);
       source->through_ring = result == RegisterResult::kRefused;
       if (source->through_ring) ++core.rendezvous.refused;
@@ -103,6 +102,16 @@ bool RendezvousResponder<PortT>::register_sources(Response& response) {
   return true;
 }
 
+template <class PortT>
+RegisterResult RendezvousResponder<PortT>::register_source(Source<Port>& source) {
+  auto& core = link_.core();
+  auto& registrations = core.source_registrations;
+  const RegisterResult result = source.memory.register_all(core.port, MemoryUse::kSource, registrations, &turn_);
+  if (result != RegisterResult::kWait || !registrations.line().is_first(&turn_) || !core.sources.give_way())
+    return result;
+  return source.memory.register_all(core.port, MemoryUse::kSource, registrations, &turn_);
+}
+
 // One of the sources cannot be registered now. Two responses that hold some registrations and wait for more would wait
 // for each other, so this one gives its own back. True when nobody holds any then: the response goes through the ring.
 template <class PortT>
@@ -110,7 +119,8 @@ bool RendezvousResponder<PortT>::give_back_sources(Response& response) {
   auto& core = link_.core();
   for (const SourceRef<Port>& source : response.sources)
     if (!source->is_window() && source->writes == 0) source->memory.unregister();
-  if (core.source_registrations.bytes() != 0) return false;
+  auto& registrations = core.source_registrations;
+  if (registrations.bytes() != 0 || !registrations.line().is_first(&turn_)) return false;
   response.plan.use_ring();
   ++core.rendezvous.refused;
   return true;
@@ -164,6 +174,7 @@ void RendezvousResponder<PortT>::forget_use(SourceTable<Port>& table, SourceRef<
 template <class PortT>
 void RendezvousResponder<PortT>::forget() {
   auto& table = link_.core().sources;
+  turn_.leave();
   data_.forget([&table](SourceRef<Port> use) { forget_use(table, std::move(use)); });
   for (Response& response : std::exchange(responses_, {}))
     for (SourceRef<Port>& source : response.sources) forget_use(table, std::move(source));

@@ -51,6 +51,7 @@ class RendezvousResponder {
   [[nodiscard]] bool take_request(std::span<const std::byte> payload);
   [[nodiscard]] std::optional<std::vector<SourceRef<Port>>> check_sources(const ReadRequestParts& parts) const;
   [[nodiscard]] bool register_sources(Response& response);
+  [[nodiscard]] RegisterResult register_source(Source<Port>& source);
   [[nodiscard]] bool give_back_sources(Response& response);
   [[nodiscard]] bool respond(Response& response);
   [[nodiscard]] bool write_next(Response& response);
@@ -62,6 +63,7 @@ class RendezvousResponder {
   Enlargement<Port>& enlargement_;
   DataWriter<Port>& data_;
   std::deque<Response> responses_;  // oldest first
+  RegistrationLine::Turn turn_;     // of the oldest
 };
 
 }  // namespace bufenlarge

@@ -56,23 +56,17 @@ class UserMemory {
   }
   [[nodiscard]] bool registered() const { return !regions_.empty(); }
 
-  // Registers all of it or nothing. `registrations` outlives the registration.
-  [[nodiscard]] RegisterResult register_all(Port& port, MemoryUse use, UserRegistrations<Port>& registrations) {
+  // Registers all of it or nothing. `registrations` outlives the registration. With kWait the one with this turn waits
+  // in the line from now on, until it leaves; without a turn it only has to let those pass that wait.
+  [[nodiscard]] RegisterResult register_all(Port& port, MemoryUse use, UserRegistrations<Port>& registrations,
+                                            RegistrationLine::Turn* turn = nullptr) {
     const std::vector<Run> runs = find_runs();
     if (runs.size() > kRegionsMax) return RegisterResult::kRefused;
-    std::uint64_t more = 0;
-    for (const Run& run : runs) more += registrations.more_for(run.begin, run.bytes());
-    if (registrations.full(more)) return RegisterResult::kWait;
-    registrations_ = &registrations;
-    for (const Run& run : runs) {
-      const auto held = registrations.hold(port, run.begin, run.bytes(), use);
-      if (!held) {
-        unregister();
-        return registrations.bytes() != 0 ? RegisterResult::kWait : RegisterResult::kRefused;
-      }
-      regions_.push_back(*held);
-    }
-    return RegisterResult::kDone;
+    if (turn != nullptr) turn->resume();
+    const bool may = registrations.line().is_first(turn);
+    const RegisterResult result = may ? register_runs(port, use, registrations, runs) : RegisterResult::kWait;
+    if (result == RegisterResult::kWait && turn != nullptr) turn->wait_in(registrations.line());
+    return result;
   }
   void unregister() {
     for (const Handle held : regions_) registrations_->release(held);
@@ -153,6 +147,23 @@ class UserMemory {
   // It may begin before the segment's run: whoever held it first had more.
   [[nodiscard]] const Region& region_of(const Segment& segment) const {
     return regions_[segment.region]->region;
+  }
+
+  [[nodiscard]] RegisterResult register_runs(Port& port, MemoryUse use, UserRegistrations<Port>& registrations,
+                                             const std::vector<Run>& runs) {
+    std::uint64_t more = 0;
+    for (const Run& run : runs) more += registrations.more_for(run.begin, run.bytes());
+    if (registrations.full(more)) return RegisterResult::kWait;
+    registrations_ = &registrations;
+    for (const Run& run : runs) {
+      const auto held = registrations.hold(port, run.begin, run.bytes(), use);
+      if (!held) {
+        unregister();
+        return registrations.bytes() != 0 ? RegisterResult::kWait : RegisterResult::kRefused;
+      }
+      regions_.push_back(*held);
+    }
+    return RegisterResult::kDone;
   }
 
   std::vector<Run> find_runs() {

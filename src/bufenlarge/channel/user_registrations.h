@@ -3,7 +3,7 @@
 //
 // On verbs a registration pins memory, so their bytes are bounded. Sources and destinations have bounds of their own:
 // sources wait for nobody but the own device, so they always come free, and with them the peers' destinations. One that
-// waits for the next request of its read gives way (SourceTable::give_way).
+// waits for the next request of its read gives way (SourceTable::give_way). Who finds no room waits in a line.
 //
 // A registration is held by the transfers that use it. Transfers of the same range that are under way at once share
 // one: a buffer that goes to several peers, or goes again before it is complete. With its last holder it ends, or
@@ -29,6 +29,7 @@
 #include "channel/ledger.h"
 #include "channel/port.h"
 #include "channel/registration_keeper.h"
+#include "channel/registration_line.h"
 
 namespace bufenlarge {
 
@@ -69,6 +70,7 @@ class UserRegistrations final : public IdleRegistrations {
   [[nodiscard]] bool beyond(std::uint64_t more) const { return more > bytes_max_ || bytes_ > bytes_max_ - more; }
   // Whether so many bytes more have to wait until some are given back.
   [[nodiscard]] bool full(std::uint64_t more) const { return more != 0 && bytes_ != 0 && beyond(more); }
+  [[nodiscard]] RegistrationLine& line() { return line_; }
   // Returns how many bytes hold() of this range would add.
   [[nodiscard]] std::uint64_t more_for(std::byte* begin, std::size_t bytes) {
     keeper_.look();
@@ -257,6 +259,7 @@ class UserRegistrations final : public IdleRegistrations {
   }
 
   RegistrationKeeper& keeper_;
+  RegistrationLine line_;
   std::map<std::pair<std::uintptr_t, std::uintptr_t>, Handle> index_;  // by begin and end; not of standing memory
   std::map<std::uintptr_t, Standing> standing_;                        // by begin; their ranges do not overlap
   std::list<Registration> held_;           // those that end with their last holder, too
