@@ -4,7 +4,8 @@
  * library did not take goes to its end, and every later message to that peer behind it, so that all
  * stay in order. Only the first message of a backlog may be open in the library (taken in part).
  * Progress tries each backlog once per round. The netmod sets no limit to a backlog; MPI does, because
- * everything in it but headers of MPIDIG has a request that some call waits for.
+ * everything in it but headers of MPIDIG has a request that some call waits for. Copies of small Puts have
+ * none: only the next flush or the end of the epoch waits for them, and MPI_Put must not wait for the target.
  *
  * A message with eager data may have come here before the peer said that it takes none any more
  * (bufenlarge_unexpected.c). It asks first then, unless the library has taken a part of it. The message that
