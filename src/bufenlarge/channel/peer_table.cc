@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "channel/peer_table.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace bufenlarge {
@@ -34,10 +33,16 @@ std::optional<std::uint32_t> PeerTable<PortT>::add(std::uint32_t job_id, std::ui
 
 template <class PortT>
 bool PeerTable<PortT>::forget(std::uint32_t peer) {
+  if (!remove(peer)) return false;
+  std::erase(callers_, peer);
+  return true;
+}
+
+template <class PortT>
+bool PeerTable<PortT>::remove(std::uint32_t peer) {
   const auto known = channels_.find(peer);
   if (known != channels_.end() && !known->second->unused()) return false;
   if (known != channels_.end()) channels_.erase(known);
-  std::erase(callers_, peer);
   other_jobs_.forget(peer - own_size_);
   return true;
 }
@@ -63,9 +68,7 @@ bool PeerTable<PortT>::heard_of(std::uint32_t caller) const {
 
 template <class PortT>
 void PeerTable<PortT>::forget_callers() {
-  std::erase_if(callers_, [this](std::uint32_t caller) { return heard_of(caller); });
-  const std::vector<std::uint32_t> callers = callers_;
-  for (const std::uint32_t caller : callers) (void)forget(caller);
+  std::erase_if(callers_, [this](std::uint32_t caller) { return heard_of(caller) || remove(caller); });
 }
 
 }  // namespace bufenlarge

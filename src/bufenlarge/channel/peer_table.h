@@ -79,6 +79,8 @@ class PeerTable {
 
  private:
   [[nodiscard]] std::uint32_t number_of(std::uint32_t job_id, std::uint32_t rank);
+  // What forget() does, but for `callers_`.
+  [[nodiscard]] bool remove(std::uint32_t peer);
   // The upper layer has its number, or will have it.
   [[nodiscard]] bool heard_of(std::uint32_t caller) const;
 
