@@ -10,7 +10,7 @@ window_scenes=(fences groups locks frees survivors)
 # without shared memory, and up to MPICH 4.1.
 death_cases() {
     local setting i version
-    version=$(mpich_says "${prefix-}" Version 2>/dev/null) || true
+    version=$(version_of_prefix)
     for setting in "$@"; do
         for i in "${!death_scenes[@]}"; do
             echo "deaths/${death_scenes[i]}-$setting/4|lost|4|deaths|$setting rounds=$i|60"

@@ -35,7 +35,7 @@ vcis_cases() {
 
 # Where MPICH has its own default: one VCI up to 4.0, since 4.1 as many as the user asks for, 64 at most.
 own_vcis_cases() {
-    case $(mpich_says "${prefix-}" Version 2>/dev/null) in
+    case $(version_of_prefix) in
         4.0*)
             echo "vcis/more-than-one|vcis_refused|2|demo|4 ask for 4 VCIs; this MPICH was configured for at most 1|60"
             ;;

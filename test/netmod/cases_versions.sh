@@ -3,6 +3,9 @@
 # Cases of what not every version of MPICH has, or does right. Sourced. Bash.
 # shellcheck disable=SC2154 # variables shared with run
 
+# Prints the MPICH's version; nothing where there is no prefix.
+version_of_prefix() { mpich_says "${prefix-}" Version 2>/dev/null || true; }
+
 # With PMI-2, where MPICH chooses PMI when it runs. Else it is PMI-1.
 pmi2_environment() { echo "$(setting_environment "${1#pmi2-}") MPIR_CVAR_PMI_VERSION=2"; }
 
@@ -10,7 +13,7 @@ pmi2_environment() { echo "$(setting_environment "${1#pmi2-}") MPIR_CVAR_PMI_VER
 # all.
 version_cases() {
     local version
-    version=$(mpich_says "${prefix-}" Version 2>/dev/null) || true
+    version=$(version_of_prefix)
     case $version in
         4.0*) program_case large_counts default 2 rounds=0 ;;
         *) program_case large_counts default 2 ;;

@@ -20,28 +20,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "death_support.h"
 #include "window_support.h"
 
 enum scene { TWO, AGAIN, BYSTANDERS, UNKNOWN, SENDS, ANY, WINDOWS, REPAIR, SCENES };
-enum { TAG = 5, LIMIT = 10, LARGE = 1000000 };
+enum { TAG = 5, LARGE = 1000000 };
 
 static enum scene scene;
 static int victims, survivors;
 static char large[LARGE];
-
-static void expect_failed(const char *what, int error)
-{
-    test_expect_class(what, MPIX_ERR_PROC_FAILED, error);
-}
-
-/* Ends the program when a step hangs; the case's own limit would not say which. */
-static void step(const char *what)
-{
-    alarm(LIMIT);
-    if (getenv("DEATHS_STEPS"))
-        fprintf(stderr, "%d: %s\n", test_rank, what);
-}
 
 static int is_victim(int rank)
 {
@@ -262,13 +249,8 @@ static void repair(void)
 /* Every rank is connected to every other one, unless the scene is about one that is not. */
 static void act(MPI_Comm others)
 {
-    int word = 0;
-    if (scene != UNKNOWN) {
-        for (int peer = 0; peer < test_size; peer++)
-            MPI_Sendrecv(&word, 1, MPI_INT, peer, TAG, &word, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
-        MPI_Barrier(MPI_COMM_WORLD);
-    }
+    if (scene != UNKNOWN)
+        test_connect_all(TAG);
     if (scene == SENDS && is_victim(test_rank)) {
         for (int peer = 0; peer < survivors; peer++)
             MPI_Recv(large, 1, MPI_CHAR, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

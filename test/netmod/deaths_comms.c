@@ -11,40 +11,24 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "death_support.h"
 
-enum { TAG = 5, LIMIT = 10, COMMS = 5 };
+enum { TAG = 5, COMMS = 5 };
 
 static int one = 1;
 static MPI_Group alive;
-
-static void expect_well(const char *what, int error)
-{
-    test_expect_class(what, MPI_SUCCESS, error);
-}
-
-/* Ends the program when a step hangs; the case's own limit would not say which. */
-static void step(const char *what)
-{
-    alarm(LIMIT);
-    if (getenv("DEATHS_STEPS"))
-        fprintf(stderr, "%d: %s\n", test_rank, what);
-}
 
 /* Every rank is connected to every other one. */
 static void die(void)
 {
     const int victim = test_size - 1;
     int word = 0;
-    for (int peer = 0; peer < test_size; peer++)
-        MPI_Sendrecv(&word, 1, MPI_INT, peer, TAG, &word, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
+    test_connect_all(TAG);
     if (test_rank == victim)
         raise(SIGKILL);
     step("receive");
     if (test_rank == 1)
-        test_expect_class("receive", MPIX_ERR_PROC_FAILED,
-                          MPI_Recv(&word, 1, MPI_INT, victim, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        expect_failed("receive", MPI_Recv(&word, 1, MPI_INT, victim, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
 /* The communicator is of no use any more. Up to MPICH 4.1 what a member tells others that has learned of a revocation

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "death_support.h"
 
-enum { TAG = 5, LIMIT = 10, WORDS = 30000, COMMS = 8 };
+enum { TAG = 5, WORDS = 30000, COMMS = 8 };
 
 static MPI_Comm comms[COMMS], ring;
 static int next_comm;
@@ -24,14 +24,9 @@ static MPI_Comm fresh(void)
     return comms[next_comm++];
 }
 
-static void expect_lost(const char *what, int error)
-{
-    test_expect_class(what, MPIX_ERR_PROC_FAILED, error);
-}
-
 static void expect_lost_later(const char *what, MPI_Request request)
 {
-    expect_lost(what, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    expect_failed(what, MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
 static void reduce(int words)
@@ -57,20 +52,18 @@ static void act(void)
     alarm(LIMIT);
     const int error = MPI_Neighbor_alltoall(own, 1, MPI_INT, result, 1, MPI_INT, ring);
     if (test_rank == 0 || test_rank == test_size - 2)
-        expect_lost("MPI_Neighbor_alltoall beside the dead rank", error);
+        expect_failed("MPI_Neighbor_alltoall beside the dead rank", error);
 }
 
 int main(int argc, char **argv)
 {
-    int period = 1, word = 0;
+    int period = 1;
     test_begin(argc, argv, (test_options_t) { .rounds = 0 });
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < COMMS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     MPI_Cart_create(MPI_COMM_WORLD, 1, &test_size, &period, 0, &ring);
-    for (int peer = 0; peer < test_size; peer++)
-        MPI_Sendrecv(&word, 1, MPI_INT, peer, TAG, &word, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
+    test_connect_all(TAG);
     if (test_rank == test_size - 1)
         raise(SIGKILL);
     act();

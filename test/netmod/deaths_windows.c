@@ -17,33 +17,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "death_support.h"
 #include "window_support.h"
 
 enum scene { FENCES, GROUPS, LOCKS, FREES, SURVIVORS, SCENES };
-enum { TAG = 5, LIMIT = 10, BYTES = 64, FILLED = 0x33333333 };
+enum { TAG = 5, BYTES = 64, FILLED = 0x33333333 };
 
 static int victim, next, previous; /* the last two in the ring of the survivors */
 static int one = 1;
 static MPI_Group world, dead, alive;
-
-static void expect_failed(const char *what, int error)
-{
-    test_expect_class(what, MPIX_ERR_PROC_FAILED, error);
-}
-
-static void expect_well(const char *what, int error)
-{
-    test_expect_class(what, MPI_SUCCESS, error);
-}
-
-/* Ends the program when a step hangs; the case's own limit would not say which. */
-static void step(const char *what)
-{
-    alarm(LIMIT);
-    if (getenv("DEATHS_STEPS"))
-        fprintf(stderr, "%d: %s\n", test_rank, what);
-}
 
 static window_t open_window(void)
 {
@@ -56,9 +38,7 @@ static window_t open_window(void)
 static void die(void)
 {
     int word = 0;
-    for (int peer = 0; peer < test_size; peer++)
-        MPI_Sendrecv(&word, 1, MPI_INT, peer, TAG, &word, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
+    test_connect_all(TAG);
     if (test_rank == victim)
         raise(SIGKILL);
     step("receive");

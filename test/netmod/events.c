@@ -197,17 +197,9 @@ static void send_large(int from, int to, size_t bytes)
     }
 }
 
-static void connect_all(void)
-{
-    int word = 0;
-    for (int peer = 0; peer < test_size; peer++)
-        MPI_Sendrecv(&word, 1, MPI_INT, peer, TAG, &word, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 static void grow(void)
 {
-    connect_all();
+    test_connect_all(TAG);
     send_large(0, 1, test_options.bytes);
     send_large(0, 2, test_options.bytes);
     send_large(2, 0, test_options.bytes);
@@ -223,7 +215,7 @@ static void lose(void)
 {
     int word = 0, class = MPI_SUCCESS, flag;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    connect_all();
+    test_connect_all(TAG);
     if (test_rank == test_size - 1)
         raise(SIGKILL);
     alarm(LIMIT);

@@ -17,17 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "death_support.h"
 
-enum { SMALL = 1, GAPS, PARTS, READY, LATE, LIMIT = 10, BLOCKS = 5000, BYTES = 1000000, SHARED_BYTES = 200000 };
+enum { SMALL = 1, GAPS, PARTS, READY, LATE, BLOCKS = 5000, BYTES = 1000000, SHARED_BYTES = 200000 };
 
 static char parts[BYTES];
 static double gaps[16 * BLOCKS];
-
-static void expect_failed(const char *what, int error)
-{
-    test_expect_class(what, MPIX_ERR_PROC_FAILED, error);
-}
 
 /* Which takes the data of a send before anybody receives it. */
 static int by_shared_memory(void)

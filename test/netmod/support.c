@@ -113,6 +113,14 @@ void test_expect_class(const char *what, int expected, int error)
     EXPECT_EQUAL(what, expected, class);
 }
 
+void test_connect_all(int tag)
+{
+    int word = 0;
+    for (int peer = 0; peer < test_size; peer++)
+        MPI_Sendrecv(&word, 1, MPI_INT, peer, tag, &word, 1, MPI_INT, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int test_end(void)
 {
     int finished = 1;

@@ -41,6 +41,9 @@ int test_thread_level(int argc, char **argv);
 /* The class of an MPI error, which may be MPI_SUCCESS. */
 void test_expect_class(const char *what, int expected, int error);
 
+/* Connects every rank to every other one, by messages with this tag. Collective. */
+void test_connect_all(int tag);
+
 /* Waits for all ranks, prints the one line, ends MPI. To be returned from main(). */
 int test_end(void);
 
