@@ -4,6 +4,7 @@
  * updates must neither be lost nor torn: counters that all ranks raise at once must give each
  * value out exactly once, and sums must hold every rank's share.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,6 +198,33 @@ static void check_strided(const window_t *window, int n)
     layout_destroy(&target);
 }
 
+/* `n` elements of a type of three values without gaps, which begins `place` values behind its origin, by all ranks. */
+static void check_without_gaps(const window_t *window, int n, int place)
+{
+    const int length = 3;
+    size_t count = (size_t) n * (size_t) length, all = (size_t) place + count + 1;
+    uint64_t *mine = malloc(count * sizeof(*mine)), *values = (void *) window->memory;
+    layout_t target = layout_indexed(layout_of_basic(MPI_UINT64_T), 1, &length, &place);
+    for (size_t i = 0; i < count; i++)
+        mine[i] = share_of(test_rank, i);
+    memset(window->memory, 0, all * sizeof(*values));
+    window_settle(window);
+    MPI_Win_fence(0, window->win);
+    MPI_Accumulate(mine, (int) count, MPI_UINT64_T, TARGET, window_place(window, TARGET, 0), n,
+                   target.type, MPI_SUM, window->win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, window->win);
+    for (size_t i = 0; test_rank == TARGET && i < all; i++) {
+        uint64_t expected = 0;
+        bool is_hit = i >= (size_t) place && i < (size_t) place + count;
+        for (int rank = 0; is_hit && rank < test_size; rank++)
+            expected += share_of(rank, i - (size_t) place);
+        EXPECT_EQUAL("accumulate without gaps", expected, values[i]);
+    }
+    window_settle(window);
+    free(mine);
+    layout_destroy(&target);
+}
+
 static void check_flavor(enum window_flavor flavor)
 {
     window_t window = window_open(flavor, test_options.bytes + 4096);
@@ -212,6 +240,10 @@ static void check_flavor(enum window_flavor flavor)
     check_counter(&window, "compare_and_swap", raise_by_compare_and_swap);
     for (int n = 1; 3 * (size_t) n * sizeof(uint64_t) <= test_options.bytes; n *= 20)
         check_strided(&window, n);
+    for (int n = 1; 3 * (size_t) n * sizeof(uint64_t) <= test_options.bytes; n *= 20) {
+        check_without_gaps(&window, n, 0);
+        check_without_gaps(&window, n, 2);
+    }
     window_close(&window);
 }
 
