@@ -4,7 +4,6 @@
  * updates must neither be lost nor torn: counters that all ranks raise at once must give each
  * value out exactly once, and sums must hold every rank's share.
  */
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,57 +171,58 @@ static void check_counter(const window_t *window, const char *name,
 
 /* ---- derived datatypes ------------------------------------------------------------------------ */
 
-/* Every other element of the origin onto every third of the target, by all ranks. */
-static void check_strided(const window_t *window, int n)
+/* All ranks accumulate their share, laid out as `origins` elements of `origin`, onto `targets` elements of `target`; no
+ * value beside these changes. Takes both layouts over. */
+static void check_layouts(const char *what, const window_t *window, layout_t origin, int origins,
+                          layout_t target, int targets)
 {
-    uint64_t *mine = malloc(2 * (size_t) n * sizeof(*mine)), *values = (void *) window->memory;
-    layout_t origin = layout_vector(layout_of_basic(MPI_UINT64_T), n, 1, 2);
-    layout_t target = layout_vector(layout_of_basic(MPI_UINT64_T), n, 1, 3);
-    for (size_t i = 0; i < 2 * (size_t) n; i++)
-        mine[i] = i % 2 ? ~(uint64_t) 0 : share_of(test_rank, i / 2);
-    memset(window->memory, 0, 3 * (size_t) n * sizeof(*values));
+    ptrdiff_t low, target_low;
+    size_t count = origin.bytes * (size_t) origins / sizeof(uint64_t);
+    size_t mine_bytes = layout_span(&origin, origins, &low);
+    size_t all = layout_span(&target, targets, &target_low) / sizeof(uint64_t) + 1;
+    all += (size_t) target_low / sizeof(uint64_t);
+    mine_bytes += (size_t) low;
+    uint64_t *shares = malloc(count * sizeof(*shares)), *sums = calloc(count, sizeof(*sums));
+    uint64_t *expected = calloc(all, sizeof(*expected)), *values = (void *) window->memory;
+    unsigned char *mine = malloc(mine_bytes);
+    for (size_t i = 0; i < count; i++) {
+        shares[i] = share_of(test_rank, i);
+        for (int rank = 0; rank < test_size; rank++)
+            sums[i] += share_of(rank, i);
+    }
+    memset(mine, 0xff, mine_bytes);
+    layout_scatter(&origin, origins, mine, (void *) shares);
+    layout_scatter(&target, targets, (void *) expected, (void *) sums);
+    memset(window->memory, 0, all * sizeof(*values));
     window_settle(window);
     MPI_Win_fence(0, window->win);
-    MPI_Accumulate(mine, 1, origin.type, TARGET, window_place(window, TARGET, 0), 1, target.type,
-                   MPI_SUM, window->win);
+    MPI_Accumulate(mine, origins, origin.type, TARGET, window_place(window, TARGET, 0), targets,
+                   target.type, MPI_SUM, window->win);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, window->win);
-    for (size_t i = 0; test_rank == TARGET && i < 3 * (size_t) n - 2; i++) {
-        uint64_t expected = 0;
-        for (int rank = 0; i % 3 == 0 && rank < test_size; rank++)
-            expected += share_of(rank, i / 3);
-        EXPECT_EQUAL("strided accumulate", expected, values[i]);
-    }
+    for (size_t i = 0; test_rank == TARGET && i < all; i++)
+        EXPECT_EQUAL(what, expected[i], values[i]);
     window_settle(window);
     free(mine);
+    free(expected);
+    free(sums);
+    free(shares);
     layout_destroy(&origin);
     layout_destroy(&target);
 }
 
-/* `n` elements of a type of three values without gaps, which begins `place` values behind its origin, by all ranks. */
+/* Every other element of the origin onto every third of the target. */
+static void check_strided(const window_t *window, int n)
+{
+    check_layouts("strided accumulate", window, layout_vector(layout_of_basic(MPI_UINT64_T), n, 1, 2),
+                  1, layout_vector(layout_of_basic(MPI_UINT64_T), n, 1, 3), 1);
+}
+
+/* Onto `n` elements of three values without gaps, which begin `place` values behind their address. */
 static void check_without_gaps(const window_t *window, int n, int place)
 {
     const int length = 3;
-    size_t count = (size_t) n * (size_t) length, all = (size_t) place + count + 1;
-    uint64_t *mine = malloc(count * sizeof(*mine)), *values = (void *) window->memory;
-    layout_t target = layout_indexed(layout_of_basic(MPI_UINT64_T), 1, &length, &place);
-    for (size_t i = 0; i < count; i++)
-        mine[i] = share_of(test_rank, i);
-    memset(window->memory, 0, all * sizeof(*values));
-    window_settle(window);
-    MPI_Win_fence(0, window->win);
-    MPI_Accumulate(mine, (int) count, MPI_UINT64_T, TARGET, window_place(window, TARGET, 0), n,
-                   target.type, MPI_SUM, window->win);
-    MPI_Win_fence(MPI_MODE_NOSUCCEED, window->win);
-    for (size_t i = 0; test_rank == TARGET && i < all; i++) {
-        uint64_t expected = 0;
-        bool is_hit = i >= (size_t) place && i < (size_t) place + count;
-        for (int rank = 0; is_hit && rank < test_size; rank++)
-            expected += share_of(rank, i - (size_t) place);
-        EXPECT_EQUAL("accumulate without gaps", expected, values[i]);
-    }
-    window_settle(window);
-    free(mine);
-    layout_destroy(&target);
+    check_layouts("accumulate without gaps", window, layout_of_basic(MPI_UINT64_T), n * length,
+                  layout_indexed(layout_of_basic(MPI_UINT64_T), 1, &length, &place), n);
 }
 
 static void check_flavor(enum window_flavor flavor)
@@ -238,9 +238,8 @@ static void check_flavor(enum window_flavor flavor)
     check_counter(&window, "fetch_and_op", raise_by_fetch_and_op);
     check_counter(&window, "get_accumulate", raise_by_get_accumulate);
     check_counter(&window, "compare_and_swap", raise_by_compare_and_swap);
-    for (int n = 1; 3 * (size_t) n * sizeof(uint64_t) <= test_options.bytes; n *= 20)
-        check_strided(&window, n);
     for (int n = 1; 3 * (size_t) n * sizeof(uint64_t) <= test_options.bytes; n *= 20) {
+        check_strided(&window, n);
         check_without_gaps(&window, n, 0);
         check_without_gaps(&window, n, 2);
     }
