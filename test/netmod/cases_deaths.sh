@@ -7,19 +7,20 @@ death_scenes=(two again bystanders unknown sends any windows repair)
 window_scenes=(fences groups locks frees survivors)
 
 # SETTING...: each scene of deaths.c, and those of deaths_windows.c that are promised: what ends in a barrier is so
-# without shared memory, and up to MPICH 4.1.
+# without shared memory.
 death_cases() {
-    local setting i version
-    version=$(version_of_prefix)
+    local setting i ranks
     for setting in "$@"; do
         for i in "${!death_scenes[@]}"; do
             echo "deaths/${death_scenes[i]}-$setting/4|lost|4|deaths|$setting rounds=$i|60"
         done
         for i in "${!window_scenes[@]}"; do
-            case ${window_scenes[i]}/$setting/$version in
-                f*/shm/* | f*/*/4.[2-9]* | f*/*/5.*) continue ;; # fences, frees
+            ranks=4
+            case ${window_scenes[i]}/$setting in
+                fences/shm | frees/shm) continue ;;
+                fences/* | frees/*) ranks=8 ;; # some members learn of the death from others only
             esac
-            echo "deaths/${window_scenes[i]}-$setting/4|lost|4|deaths_windows|$setting rounds=$i|60"
+            echo "deaths/${window_scenes[i]}-$setting/$ranks|lost|$ranks|deaths_windows|$setting rounds=$i|60"
         done
         [ "$setting" = shm ] || echo "deaths/comms-$setting/4|lost|4|deaths_comms|$setting rounds=0|60"
         echo "deaths/later-$setting/4|lost|4|deaths_later|$setting rounds=0|60"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deaths_comms.c: the last rank dies, and the others make communicators and a window of communicators that it is in,
+ * deaths_comms.c: the last rank dies, and the others make communicators and windows of communicators that it is in,
  * with MPI_ERRORS_RETURN (run, case lost). What needs a word of every member ends well in none. Who has an error
  * revokes the communicator, since other members may wait for it, as they do from MPICH 4.2 on; they have an error then,
  * too. What failed leaves nothing behind: after it the survivors make communicators without the dead rank. Rank 1 knows
@@ -13,7 +13,7 @@
 
 #include "death_support.h"
 
-enum { TAG = 5, COMMS = 5 };
+enum { TAG = 5, COMMS = 8 };
 
 static int one = 1;
 static MPI_Group alive;
@@ -65,10 +65,25 @@ static void make_others(void)
     MPI_Comm_free(&rest);
 }
 
+static void make_windows(const MPI_Comm comms[])
+{
+    MPI_Win win;
+    void *memory;
+    step("create a window");
+    expect_lost("MPI_Win_create", comms[0], MPI_Win_create(&one, sizeof(one), 1, MPI_INFO_NULL, comms[0], &win));
+    step("allocate a window");
+    expect_lost("MPI_Win_allocate", comms[1],
+        MPI_Win_allocate(sizeof(one), 1, MPI_INFO_NULL, comms[1], &memory, &win));
+    step("allocate a shared window");
+    expect_lost("MPI_Win_allocate_shared", comms[2],
+        MPI_Win_allocate_shared(sizeof(one), 1, MPI_INFO_NULL, comms[2], &memory, &win));
+    step("create a dynamic window");
+    expect_lost("MPI_Win_create_dynamic", comms[3], MPI_Win_create_dynamic(MPI_INFO_NULL, comms[3], &win));
+}
+
 static void make_comms(void)
 {
     MPI_Comm comms[COMMS], made;
-    MPI_Win win;
     for (int i = 0; i < COMMS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     die();
@@ -80,8 +95,7 @@ static void make_comms(void)
     expect_lost("MPI_Comm_create", comms[2], MPI_Comm_create(comms[2], alive, &made));
     step("dup with information");
     expect_lost("MPI_Comm_dup_with_info", comms[3], MPI_Comm_dup_with_info(comms[3], MPI_INFO_NULL, &made));
-    step("create a window");
-    expect_lost("MPI_Win_create", comms[4], MPI_Win_create(&one, sizeof(one), 1, MPI_INFO_NULL, comms[4], &win));
+    make_windows(&comms[4]);
     make_others();
     for (int i = 0; i < COMMS; i++)
         MPI_Comm_free(&comms[i]);

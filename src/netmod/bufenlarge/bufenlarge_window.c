@@ -124,3 +124,27 @@ int MPIDI_BUFENLARGE_window_error(MPIR_Win * win, int rank, MPIR_Group * group)
         mpi_errno = MPIDI_BUFENLARGE_rank_error(vci, win->comm_ptr, i);
     return mpi_errno;
 }
+
+static int members_error(MPIR_Win * win)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));
+    const int mpi_errno = MPIDI_BUFENLARGE_window_error(win, -1, NULL);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(MPIDI_WIN(win, am_vci)));
+    return mpi_errno;
+}
+
+/* Tells the other members of a window that a collective call on it has ended with an error, when that is because a
+ * process has failed: they may wait for this one, and no program can revoke the window's communicator. Returns the
+ * error, of class MPIX_ERR_PROC_FAILED in those, too, that have learned of it by the revocation. Without any lock. */
+int MPIDI_BUFENLARGE_window_collective(MPIR_Win * win, int mpi_errno)
+{
+    const int class = MPIR_ERR_GET_CLASS(mpi_errno);
+    const int lost = members_error(win);
+    if (class != MPIX_ERR_PROC_FAILED && class != MPIX_ERR_REVOKED && (class != MPI_ERR_OTHER || lost == MPI_SUCCESS))
+        return mpi_errno;
+    MPID_Comm_revoke(win->comm_ptr, 0);
+    if (class == MPIX_ERR_PROC_FAILED)
+        return mpi_errno;
+    return lost != MPI_SUCCESS ? lost
+        : MPIDI_BUFENLARGE_error(BUFENLARGE_ERR_PEER, "another member of the window has lost a process");
+}
