@@ -5,28 +5,38 @@
 
 death_scenes=(two again bystanders unknown sends any windows repair)
 window_scenes=(fences groups locks frees survivors)
+node_operations=(barriers allreduces reduces broadcasts)
 
-# SETTING...: each scene of deaths.c, and those of deaths_windows.c that are promised: what ends in a barrier is so
-# without shared memory.
+# SETTING...: each scene of deaths.c, and those of deaths_windows.c that are promised: up to MPICH 4.2 what ends in a
+# barrier is so without shared memory.
 death_cases() {
-    local setting i ranks
+    local setting i ranks version
+    version=$(version_of_prefix)
     for setting in "$@"; do
         for i in "${!death_scenes[@]}"; do
             echo "deaths/${death_scenes[i]}-$setting/4|lost|4|deaths|$setting rounds=$i|60"
         done
         for i in "${!window_scenes[@]}"; do
             ranks=4
-            case ${window_scenes[i]}/$setting in
-                fences/shm | frees/shm) continue ;;
+            case ${window_scenes[i]}/$setting/$version in
+                fences/shm/4.[0-2]* | frees/shm/4.[0-2]*) continue ;;
                 fences/* | frees/*) ranks=8 ;; # some members learn of the death from others only
             esac
             echo "deaths/${window_scenes[i]}-$setting/$ranks|lost|$ranks|deaths_windows|$setting rounds=$i|60"
         done
-        [ "$setting" = shm ] || echo "deaths/comms-$setting/4|lost|4|deaths_comms|$setting rounds=0|60"
+        [ "$setting" != shm ] || node_cases
+        echo "deaths/comms-$setting/4|lost|4|deaths_comms|$setting rounds=0|60"
         echo "deaths/later-$setting/4|lost|4|deaths_later|$setting rounds=0|60"
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
         program_case revoked "$setting" 3
         echo "deaths/orphans-$setting/3|lost|3|orphans|$setting rounds=0|60"
+    done
+}
+
+node_cases() {
+    local i
+    for i in "${!node_operations[@]}"; do
+        echo "deaths/node-${node_operations[i]}/4|lost|4|deaths_node|shm rounds=$i|60"
     done
 }
 
@@ -45,6 +55,7 @@ quick_death_cases() {
     echo "deaths/unmet/2|lost|2|unmet|default rounds=0|60"
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|60"
     dying_cases default 6 6
+    echo "dying/return-shm/5|dying|5|dying|shm 0 6|210"
     echo "dying/circle-default/5|dying|5|dying|default 1 2 662705|110"
 }
 

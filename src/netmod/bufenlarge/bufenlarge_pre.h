@@ -39,6 +39,9 @@ int MPIDI_BUFENLARGE_comm_shrink(struct MPIR_Comm *comm, struct MPIR_Comm **shru
 int MPIDI_BUFENLARGE_window_error(struct MPIR_Win *win, int rank, struct MPIR_Group *group);
 /* Called when a collective call on a window has ended with this error; returns the error that the call ends with. */
 int MPIDI_BUFENLARGE_window_collective(struct MPIR_Win *win, int mpi_errno);
+/* Called while MPICH waits for members of a communicator through shared memory: the error that ends it, when one of
+ * them has failed or the communicator is revoked. */
+int MPIDI_BUFENLARGE_comm_error(struct MPIR_Comm *comm);
 
 /* An entry of an address table: the library's number of the process, which is its place in each
  * VCI's table of peers (bufenlarge_peer.c). */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_revoked.c: which communicators are revoked, and how the members of one learn of it. */
+/* bufenlarge_revoked.c: which communicators are revoked, how the members of one learn of it, and what that and a failed
+ * member end. */
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
 
@@ -75,6 +76,22 @@ void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id)
         for (int i = 0; i < HANDLE_NUM_INDICES; i++)
             revoke_if((MPIR_Comm *) pool->indirect[block] + i, context_id);
     }
+}
+
+/* Without any lock. */
+int MPIDI_BUFENLARGE_comm_error(MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
+    if (likely(!MPL_atomic_relaxed_load_int(&vci->watches)))
+        return MPI_SUCCESS;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
+    for (int rank = 0; mpi_errno == MPI_SUCCESS && rank < comm->local_size; rank++)
+        mpi_errno = MPIDI_BUFENLARGE_rank_error(vci, comm, rank);
+    if (mpi_errno == MPI_SUCCESS && comm->revoked)
+        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
+    return mpi_errno;
 }
 
 void MPIDI_BUFENLARGE_revoked_free(void)
