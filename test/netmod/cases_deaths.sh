@@ -20,7 +20,8 @@ death_cases() {
             ranks=4
             case ${window_scenes[i]}/$setting/$version in
                 fences/shm/4.[0-2]* | frees/shm/4.[0-2]*) continue ;;
-                fences/* | frees/*) ranks=8 ;; # some members learn of the death from others only
+                # Of 8 some learn of the death from others only. The guest is too slow for 8.
+                fences/* | frees/*) [ -n "${RDMA_VM_FABRIC-}" ] || ranks=8 ;;
             esac
             echo "deaths/${window_scenes[i]}-$setting/$ranks|lost|$ranks|deaths_windows|$setting rounds=$i|60"
         done
