@@ -24,6 +24,17 @@ static inline void expect_well(const char *what, int error)
     test_expect_class(what, MPI_SUCCESS, error);
 }
 
+/* Revokes the communicator, for those that wait. Up to MPICH 4.1 what a member tells others that has learned of that
+ * is MPI_ERR_OTHER. */
+static inline void expect_lost(const char *what, MPI_Comm comm, int error)
+{
+    int class = MPI_SUCCESS;
+    MPI_Error_class(error, &class);
+    if (class != MPIX_ERR_PROC_FAILED && class != MPIX_ERR_REVOKED && class != MPI_ERR_OTHER)
+        FAIL("%s: error of class %d", what, class);
+    MPIX_Comm_revoke(comm);
+}
+
 /* Ends the program when a step hangs; the case's own limit would not say which. */
 static inline void step(const char *what)
 {

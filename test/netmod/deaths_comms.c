@@ -31,17 +31,6 @@ static void die(void)
         expect_failed("receive", MPI_Recv(&word, 1, MPI_INT, victim, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-/* The communicator is of no use any more. Up to MPICH 4.1 what a member tells others that has learned of a revocation
- * is MPI_ERR_OTHER. */
-static void expect_lost(const char *what, MPI_Comm comm, int error)
-{
-    int class = MPI_SUCCESS;
-    MPI_Error_class(error, &class);
-    if (class != MPIX_ERR_PROC_FAILED && class != MPIX_ERR_REVOKED && class != MPI_ERR_OTHER)
-        FAIL("%s: error of class %d", what, class);
-    MPIX_Comm_revoke(comm);
-}
-
 static void check_sum(MPI_Comm comm)
 {
     int sum = 0;
