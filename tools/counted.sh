@@ -59,17 +59,31 @@ cases_so_far() {
 }
 
 # show_progress LOG CASES: notes every half a minute how many cases have ended, until it is killed. If CASES is empty,
-# a line "cases: N" of the log says how many there are. It waits by read, because a sleep would outlive it.
+# a line "cases: N" of the log says how many there are. The newest failed case is named, for a run that is ended before
+# it can name them all. It waits by read, because a sleep would outlive it.
 show_progress() {
-    local log=$1 cases=$2 quiet done_now failed_now of
+    local log=$1 cases=$2 quiet done_now failed_now of newest
     exec {quiet}<> <(:)
     while :; do
         read -r -t "${BUFENLARGE_PROGRESS_SECONDS:-30}" -u "$quiet" || true
         read -r done_now failed_now < <(cases_so_far "$log")
         [ -n "$cases" ] || cases=$(sed -n 's/^cases: \([0-9][0-9]*\)$/\1/p' "$log" 2>/dev/null | tail -n 1)
         of=${cases:+ of $cases}
-        note "suite $name: $done_now$of, $failed_now failed"
+        newest=$(failed_cases "$log" 2>/dev/null | tail -n 1) || newest=''
+        note "suite $name: $done_now$of, $failed_now failed${newest:+, newest: ${newest:0:160}}"
     done
+}
+
+# show_failures LOG: shows the first ten failed cases of the log, each with the end of its own log if it names one; if
+# it names no failed case, the log's end.
+show_failures() {
+    local log=$1 line own
+    [ -n "$(failed_cases "$log")" ] || tail -n 40 "$log"
+    while IFS= read -r line; do
+        echo "not ok $line"
+        own=${line##*log: }
+        [ "$own" = "$line" ] || [ ! -r "$own" ] || tail -n 20 "$own" | sed 's/^/    /'
+    done < <(failed_cases "$log" | sed 10q)
 }
 
 # run_counted LOG TEXT COMMAND...: runs a command that ends with "N passed, N failed". A command that fails without a
@@ -96,6 +110,6 @@ run_counted() {
     fi
     [ "$failed" -gt "$before" ] || return 0
     name_failures "$log" "$text" $((failed - before))
-    tail -n 40 "$log" | cut -c 1-240 | sed 's/^/    | /' >&2
+    show_failures "$log" | cut -c 1-240 | sed 's/^/    | /' >&2
     note "log: $log"
 }
