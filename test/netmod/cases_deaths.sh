@@ -30,6 +30,7 @@ death_cases() {
         echo "deaths/later-$setting/4|lost|4|deaths_later|$setting rounds=0|60"
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
         program_case revoked "$setting" 3
+        program_case revoked_early "$setting" 4
         echo "deaths/orphans-$setting/3|lost|3|orphans|$setting rounds=0|60"
     done
 }
@@ -42,12 +43,12 @@ node_cases() {
 }
 
 # SETTING RETURN_RUNS FATAL_RUNS: random moments, with errors that return, also while children are started, and with
-# errors that are fatal.
+# errors that are fatal. BUFENLARGE_DYING_RUNS=N in the environment makes each case N runs (docs/long-runs.md).
 dying_cases() {
-    local ranks
-    for ranks in 4 5 8; do echo "dying/return-$1/$ranks|dying|$ranks|dying|$1 0 $2|$((60 + 25 * $2))"; done
-    echo "dying/spawn-$1/5|dying|5|dying|$1 2 $2|$((60 + 25 * $2))"
-    echo "dying/fatal-$1/5|dying|5|dying|$1 1 $3|$((60 + 25 * $3))"
+    local ranks runs=${BUFENLARGE_DYING_RUNS:-$2} fatal_runs=${BUFENLARGE_DYING_RUNS:-$3}
+    for ranks in 4 5 8; do echo "dying/return-$1/$ranks|dying|$ranks|dying|$1 0 $runs|$((60 + 25 * runs))"; done
+    echo "dying/spawn-$1/5|dying|5|dying|$1 2 $runs|$((60 + 25 * runs))"
+    echo "dying/fatal-$1/5|dying|5|dying|$1 1 $fatal_runs|$((60 + 25 * fatal_runs))"
 }
 
 # With this seed a rank dies in a broadcast, whose errors MPICH once linked to themselves: printing them had no end.

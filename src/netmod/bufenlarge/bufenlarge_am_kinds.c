@@ -138,7 +138,7 @@ static const char *take_eager_limit(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer,
 static const char *take_revoke(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
                                const void *am_hdr, const void *data)
 {
-    MPIDI_BUFENLARGE_revoke_arrived(wire->detail);
+    MPIDI_BUFENLARGE_revoke_arrived(peer, wire->detail);
     return NULL;
 }
 

@@ -16,8 +16,10 @@
 #define LOOK_SECONDS 0.002
 #define OTHER_JOBS_LOOK_SECONDS 0.1
 /* When the process manager's list is read, after its signal. What the process had sent through shared memory is
- * received before the first. */
+ * received before the first: MPICH takes one message of it for each time that it asks this netmod, and a process that
+ * computes, or does not get a processor, may be late. */
 static const double ask_after[] = { 0.02, 0.1, 0.5, 1.0, 2.0 };
+#define POLLS_BEFORE_ASKING 64
 /* Stands for the number of a process that is forgotten. */
 #define FORGOTTEN UINT32_MAX
 #define ASK_TIMES ((int) (sizeof(ask_after) / sizeof(ask_after[0])))
@@ -46,6 +48,7 @@ int MPIDI_BUFENLARGE_own_failures;
 static struct {
     int signals;                /* that were answered */
     int asked;                  /* times since the last of them */
+    int polls;                  /* times that progress has come by since */
     MPL_time_t since;
 } manager;
 
@@ -228,8 +231,9 @@ static void ask_when_due(void)
     if (signals != manager.signals) {
         manager.signals = signals;
         manager.asked = 0;
+        manager.polls = 0;
         MPL_wtime(&manager.since);
-    } else if (manager.asked < ASK_TIMES
+    } else if (manager.asked < ASK_TIMES && ++manager.polls > POLLS_BEFORE_ASKING
                && MPIDI_BUFENLARGE_seconds_since(&manager.since) >= ask_after[manager.asked]) {
         manager.asked++;
         ask();
@@ -260,8 +264,10 @@ static void learn(MPIDI_BUFENLARGE_vci_t * vci)
 
 bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
 {
-    if (vci == MPIDI_BUFENLARGE_main_vci())
+    if (vci == MPIDI_BUFENLARGE_main_vci()) {
         ask_when_due();
+        MPIDI_BUFENLARGE_revoked_progress();
+    }
     learn(vci);
     const double pause = watches_closely || MPIDI_BUFENLARGE_failures > 0 ? LOOK_SECONDS : OTHER_JOBS_LOOK_SECONDS;
     if (vci->looked && MPIDI_BUFENLARGE_seconds_since(&vci->looked_at) < pause)

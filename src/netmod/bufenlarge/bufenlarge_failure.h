@@ -48,8 +48,13 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 
 /* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
 void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
-/* Another process has revoked the communicator whose messages have this context here. */
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id);
+/* The process with this number has revoked the communicator whose messages have this context here, or will have it:
+ * this process may still be making it. With the first VCI's lock. */
+void MPIDI_BUFENLARGE_revoke_arrived(uint32_t number, uint32_t context_id);
+/* To be called by progress of the first VCI while it watches: revokes what others have revoked before it was there. */
+void MPIDI_BUFENLARGE_revoked_progress(void);
+/* The process with this number, of another job, is forgotten, and its number will be that of another one. */
+void MPIDI_BUFENLARGE_revoked_forget(uint32_t number);
 /* Whether messages with this context are of a communicator that was revoked, and may have been freed since. */
 bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id);
 /* To be called when the contexts are closed. */

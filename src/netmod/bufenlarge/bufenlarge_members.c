@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bufenlarge_members.c: what a process of another job may send. Whoever knows a port name may connect, so such a
- * process speaks as itself only: in a communicator that this process has, as the rank that it is there, and without a
- * communicator in common nothing that has to do with one. A process of the own job is not looked at.
+ * bufenlarge_members.c: the communicators of this process, and what a process of another job may send. Whoever knows a
+ * port name may connect, so such a process speaks as itself only: in a communicator that this process has, as the rank
+ * that it is there, and without a communicator in common nothing that has to do with one. A process of the own job is
+ * not looked at.
  *
  * A message in a communicator that this process does not have yet is taken: the other process may have made it first.
  */
@@ -57,6 +58,14 @@ void MPIDI_BUFENLARGE_members_end(MPIR_Comm * comm)
     pthread_mutex_unlock(&comms.mutex);
 }
 
+unsigned MPIDI_BUFENLARGE_members_changes(void)
+{
+    pthread_mutex_lock(&comms.mutex);
+    const unsigned changes = comms.changes;
+    pthread_mutex_unlock(&comms.mutex);
+    return changes;
+}
+
 /* -- with the mutex -- */
 
 static bool has_member(MPIR_Comm * comm, uint32_t number)
@@ -96,6 +105,22 @@ static bool may_speak(uint32_t number, uint32_t context_id, int rank)
             return true;
     }
     return !found;
+}
+
+/* -- a communicator of a message -- */
+
+/* With the mutex for as long as the communicator must not be freed. */
+bool MPIDI_BUFENLARGE_members_revoke(uint32_t number, uint32_t context_id)
+{
+    bool found = false;
+    pthread_mutex_lock(&comms.mutex);
+    for (MPIR_Comm * comm = comms.list; comm && !found; comm = NODE(comm).next) {
+        found = comm->recvcontext_id == context_id && (comm->revoked || has_member(comm, number));
+        if (found)
+            MPIDI_BUFENLARGE_revoke(comm);
+    }
+    pthread_mutex_unlock(&comms.mutex);
+    return found;
 }
 
 /* -- messages -- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_members.h: what a process of another job may send (bufenlarge_members.c). */
+/* bufenlarge_members.h: the communicators of this process, and what a process of another job may send
+ * (bufenlarge_members.c). */
 #ifndef BUFENLARGE_MEMBERS_H_INCLUDED
 #define BUFENLARGE_MEMBERS_H_INCLUDED
 
@@ -9,6 +10,13 @@
 void MPIDI_BUFENLARGE_members_reset(void);
 void MPIDI_BUFENLARGE_members_begin(MPIR_Comm * comm);
 void MPIDI_BUFENLARGE_members_end(MPIR_Comm * comm);
+
+/* How often they have changed. With or without a lock. */
+unsigned MPIDI_BUFENLARGE_members_changes(void);
+
+/* Revokes the communicator that receives in this context and has this process; returns whether there is one. With the
+ * first VCI's lock. */
+bool MPIDI_BUFENLARGE_members_revoke(uint32_t number, uint32_t context_id);
 
 /* Both return what is wrong with a message of a process of another job; NULL when nothing is. With the first VCI's
  * lock: such messages come there only. */

@@ -3,13 +3,14 @@
  * member end. */
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
+#include "bufenlarge_members.h"
 
 #define CONTEXTS (1u << MPIR_CONTEXT_ID_BITS)
 
 /* The contexts of revoked communicators, which no other communicator gets. Two have a bit together: the second is that
  * of collective operations. */
 static struct {
-    bool any;
+    MPL_atomic_int_t any;
     uint8_t bits[CONTEXTS / 16];
 } revoked;
 
@@ -18,7 +19,7 @@ static void mark(MPIR_Comm * comm)
     if (comm == NULL)
         return;
     comm->revoked = 1;
-    revoked.any = true;
+    MPL_atomic_relaxed_store_int(&revoked.any, 1);
     revoked.bits[comm->recvcontext_id / 16] |= (uint8_t) (1u << comm->recvcontext_id / 2 % 8);
 }
 
@@ -57,33 +58,90 @@ void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm)
     MPIDI_BUFENLARGE_failure_watch(true);
 }
 
-static void revoke_if(MPIR_Comm * comm, uint32_t context_id)
+/* -- that of another process -- */
+
+/* Revocations of communicators that this process does not have: it may still be making them, while the other one has
+ * made them and is past that. Such a one is revoked when it is there and has the process that told. One that this
+ * process has freed already gives its context to others, but to none with that process, which keeps the context of
+ * what it has revoked for ever. The oldest goes when there are too many; processes of other jobs cannot push out what
+ * the own one has told. */
+typedef struct {
+    uint32_t number, context_id;
+} early_t;
+
+enum { OWN = 256, OTHERS = 64 };
+
+static struct {
+    early_t told[OWN + OTHERS]; /* those of the own job first */
+    unsigned own, others;       /* how many there are of each, and where the next one goes, round and round */
+    unsigned next_own, next_others;
+    unsigned looked;            /* how often the communicators had changed when they were looked through */
+} early;
+
+static void keep_early(uint32_t number, uint32_t context_id)
 {
-    if (MPIR_Object_get_ref(comm) > 0 && comm->recvcontext_id == context_id)
-        MPIDI_BUFENLARGE_revoke(comm);
+    const bool is_other = MPIDI_BUFENLARGE_is_other_job(number);
+    early_t *told = early.told + (is_other ? OWN : 0);
+    unsigned *count = is_other ? &early.others : &early.own, *next = is_other ? &early.next_others : &early.next_own;
+    const unsigned room = is_other ? OTHERS : OWN;
+    /* All who tell it of the own job are members: one of them will do. */
+    for (unsigned i = 0; i < *count; i++) {
+        if (told[i].context_id == context_id && (!is_other || told[i].number == number)) {
+            told[i].number = number;
+            return;
+        }
+    }
+    told[*next] = (early_t) {.number = number,.context_id = context_id };
+    *next = (*next + 1) % room;
+    *count += *count < room;
 }
 
-/* Another process has revoked the communicator whose messages have this context here. One that is not known was freed,
- * as it may be. */
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t context_id)
+void MPIDI_BUFENLARGE_revoke_arrived(uint32_t number, uint32_t context_id)
 {
-    const MPIR_Object_alloc_t *pool = &MPIR_Comm_mem;
-    for (int i = 0; i < MPIR_COMM_N_BUILTIN; i++)
-        revoke_if(&MPIR_Comm_builtin[i], context_id);
-    for (int i = 0; pool->initialized && i < pool->direct_size; i++)
-        revoke_if((MPIR_Comm *) pool->direct + i, context_id);
-    for (int block = 0; block < pool->indirect_size; block++) {
-        for (int i = 0; i < HANDLE_NUM_INDICES; i++)
-            revoke_if((MPIR_Comm *) pool->indirect[block] + i, context_id);
+    if (MPIDI_BUFENLARGE_members_revoke(number, context_id) || MPIDI_BUFENLARGE_is_revoked(context_id))
+        return;
+    keep_early(number, context_id);
+    early.looked = MPIDI_BUFENLARGE_members_changes() - 1;
+    MPIDI_BUFENLARGE_failure_watch(true);
+}
+
+static void look_through(early_t * told, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (told[i].context_id < CONTEXTS && MPIDI_BUFENLARGE_members_revoke(told[i].number, told[i].context_id))
+            told[i].context_id = CONTEXTS;
     }
 }
+
+void MPIDI_BUFENLARGE_revoked_progress(void)
+{
+    if (early.own + early.others == 0)
+        return;
+    const unsigned changes = MPIDI_BUFENLARGE_members_changes();
+    if (early.looked == changes)
+        return;
+    early.looked = changes;
+    look_through(early.told, early.own);
+    look_through(early.told + OWN, early.others);
+}
+
+void MPIDI_BUFENLARGE_revoked_forget(uint32_t number)
+{
+    for (unsigned i = 0; i < early.others; i++) {
+        if (early.told[OWN + i].number == number)
+            early.told[OWN + i].context_id = CONTEXTS;
+    }
+}
+
+/* -- what that and a failed member end -- */
 
 /* Without any lock. */
 int MPIDI_BUFENLARGE_comm_error(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
-    if (likely(!MPL_atomic_relaxed_load_int(&vci->watches)))
+    if (likely(!MPL_atomic_relaxed_load_int(&vci->watches))
+        || (MPIDI_BUFENLARGE_failure_count() == 0 && !MPL_atomic_relaxed_load_int(&revoked.any)))
         return MPI_SUCCESS;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
     for (int rank = 0; mpi_errno == MPI_SUCCESS && rank < comm->local_size; rank++)
@@ -96,6 +154,7 @@ int MPIDI_BUFENLARGE_comm_error(MPIR_Comm * comm)
 
 void MPIDI_BUFENLARGE_revoked_free(void)
 {
-    if (revoked.any)
+    if (MPL_atomic_relaxed_load_int(&revoked.any))
         memset(&revoked, 0, sizeof(revoked));
+    memset(&early, 0, sizeof(early));
 }
