@@ -49,16 +49,15 @@ void MPIDI_BUFENLARGE_consensus_destroy(MPIDI_BUFENLARGE_consensus_t * consensus
 /* Forgets all that has come. */
 void MPIDI_BUFENLARGE_consensus_clear(void);
 
-/* Tags of the messages that make a communicator without those that have failed. No collective operation of MPICH uses
- * them; so many attempts later a tag is used again. */
+/* Tags of the messages that make a communicator without those that have failed. MPICH adds a bit to them that no
+ * program can set. None of its collective operations uses them; so many attempts later a tag is used again. */
 #define MPIDI_BUFENLARGE_REPAIR_TAG 0x700000
 #define MPIDI_BUFENLARGE_REPAIR_ATTEMPTS 0x10000
 
 MPL_STATIC_INLINE_PREFIX bool MPIDI_BUFENLARGE_is_repair_tag(int tag)
 {
-    const int plain = MPIR_TAG_MASK_ERROR_BITS(tag) & ~MPIR_TAG_COLL_BIT;
-    return plain >= MPIDI_BUFENLARGE_REPAIR_TAG
-        && plain < MPIDI_BUFENLARGE_REPAIR_TAG + MPIDI_BUFENLARGE_REPAIR_ATTEMPTS;
+    const int attempt = MPIR_TAG_MASK_ERROR_BITS(tag) - (MPIR_TAG_COLL_BIT | MPIDI_BUFENLARGE_REPAIR_TAG);
+    return attempt >= 0 && attempt < MPIDI_BUFENLARGE_REPAIR_ATTEMPTS;
 }
 
 /* Another member has said that the current attempt has failed. */
