@@ -6,6 +6,7 @@
 death_scenes=(two again bystanders unknown sends any windows repair)
 window_scenes=(fences groups locks frees survivors)
 node_operations=(barriers allreduces reduces broadcasts)
+node_moments=('' early- preparing-)
 
 # SETTING...: each scene of deaths.c, and those of deaths_windows.c that are promised: up to MPICH 4.2 what ends in a
 # barrier is so without shared memory.
@@ -36,9 +37,12 @@ death_cases() {
 }
 
 node_cases() {
-    local i
-    for i in "${!node_operations[@]}"; do
-        echo "deaths/node-${node_operations[i]}/4|lost|4|deaths_node|shm rounds=$i|60"
+    local i moment name
+    for moment in "${!node_moments[@]}"; do
+        for i in "${!node_operations[@]}"; do
+            name=${node_moments[moment]}${node_operations[i]}
+            echo "deaths/node-$name/4|lost|4|deaths_node|shm rounds=$((4 * moment + i))|60"
+        done
     done
 }
 
