@@ -7,6 +7,7 @@ death_scenes=(two again bystanders unknown sends any windows repair)
 window_scenes=(fences groups locks frees survivors)
 node_operations=(barriers allreduces reduces broadcasts)
 node_moments=('' early- preparing-)
+window_kinds=(create allocate shared dynamic)
 
 # SETTING...: each scene of deaths.c, and those of deaths_windows.c that are promised: up to MPICH 4.2 what ends in a
 # barrier is so without shared memory.
@@ -27,6 +28,7 @@ death_cases() {
             echo "deaths/${window_scenes[i]}-$setting/$ranks|lost|$ranks|deaths_windows|$setting rounds=$i|60"
         done
         [ "$setting" != shm ] || node_cases
+        creation_cases "$setting"
         echo "deaths/comms-$setting/4|lost|4|deaths_comms|$setting rounds=0|60"
         echo "deaths/later-$setting/4|lost|4|deaths_later|$setting rounds=0|60"
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
@@ -42,6 +44,18 @@ node_cases() {
         for i in "${!node_operations[@]}"; do
             name=${node_moments[moment]}${node_operations[i]}
             echo "deaths/node-$name/4|lost|4|deaths_node|shm rounds=$((4 * moment + i))|60"
+        done
+    done
+}
+
+# SETTING: windows of each kind, two moments each.
+creation_cases() {
+    local i moment name
+    for i in "${!window_kinds[@]}"; do
+        [ "${window_kinds[i]}" != shared ] || [ "$1" = shm ] || continue
+        for moment in 0 1; do
+            name=creation-${window_kinds[i]}-$moment-$1
+            echo "deaths/$name/4|lost|4|deaths_creation|$1 rounds=$((4 * moment + i))|60"
         done
     done
 }

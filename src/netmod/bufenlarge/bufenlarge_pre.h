@@ -37,7 +37,8 @@ int MPIDI_BUFENLARGE_comm_shrink(struct MPIR_Comm *comm, struct MPIR_Comm **shru
 /* Called while MPICH waits for the synchronization of a window with a rank, or (-1) with a group, or (NULL) with all:
  * the error that ends it, when one of these has failed. */
 int MPIDI_BUFENLARGE_window_error(struct MPIR_Win *win, int rank, struct MPIR_Group *group);
-/* Called when a collective call on a window has ended with this error; returns the error that the call ends with. */
+/* Called when a collective call on a window, or its creation, has ended with this error; returns the error that
+ * the call ends with. */
 int MPIDI_BUFENLARGE_window_collective(struct MPIR_Win *win, int mpi_errno);
 /* Called while MPICH waits for members of a communicator through shared memory: the error that ends it, when one of
  * them has failed or the communicator is revoked. */

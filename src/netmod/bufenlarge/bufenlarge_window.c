@@ -135,9 +135,11 @@ static int members_error(MPIR_Win * win)
 
 /* Tells the other members of a window that a collective call on it has ended with an error, when that is because a
  * process has failed: they may wait for this one, and no program can revoke the window's communicator. Returns the
- * error, of class MPIX_ERR_PROC_FAILED in those, too, that have learned of it by the revocation. Without any lock. */
+ * error, of class MPIX_ERR_PROC_FAILED in those, too, that have learned of it by the revocation. Without any lock. Of a
+ * window whose creation has failed the VCI may be one that does not exist, as MPICH names it to its hook. */
 int MPIDI_BUFENLARGE_window_collective(MPIR_Win * win, int mpi_errno)
 {
+    MPIDI_WIN(win, am_vci) %= MPIDI_global.n_vcis;
     const int class = MPIR_ERR_GET_CLASS(mpi_errno);
     const int lost = members_error(win);
     if (class != MPIX_ERR_PROC_FAILED && class != MPIX_ERR_REVOKED && (class != MPI_ERR_OTHER || lost == MPI_SUCCESS))
