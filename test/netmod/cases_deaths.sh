@@ -72,8 +72,8 @@ dying_cases() {
 # With this seed a rank dies in a broadcast, whose errors MPICH once linked to themselves: printing them had no end.
 quick_death_cases() {
     death_cases default shm
-    echo "deaths/unmet/2|lost|2|unmet|default rounds=0|60"
-    echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|60"
+    echo "deaths/unmet/2|lost|2|unmet|default rounds=0|120"
+    echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6
     echo "dying/return-shm/5|dying|5|dying|shm 0 6|210"
     echo "dying/circle-default/5|dying|5|dying|default 1 2 662705|110"
@@ -133,13 +133,13 @@ names_a_victim() {
 # case_dying: ARGUMENTS is "SETTING ROUNDS RUNS [SEED]". Each run has a seed of its own, or all have SEED; the log has
 # the first that was wrong. A child tries to reach a parent that died until the time limit of connections.
 case_dying() {
-    local setting rounds runs fixed ranks=$2 log=$6 words i wrong drawn
+    local setting rounds runs fixed ranks=$2 log=$6 words i wrong drawn limit=40
     read -r setting rounds runs fixed <<<"$4"
     set_words "$setting" && words+=("${sanitizer_environment[@]}")
-    [ "$rounds" != 2 ] || words+=(MPIR_CVAR_BUFENLARGE_CONNECT_TIMEOUT=5s)
+    [ "$rounds" != 2 ] || { limit=90 && words+=(MPIR_CVAR_BUFENLARGE_CONNECT_TIMEOUT=5s); }
     for ((i = 0; i < runs; i++)); do
         drawn=${fixed:-$((seed + i))}
-        run_job "$log" 40 "${words[@]}" "${mpiexec[@]}" -disable-auto-cleanup -n "$ranks" \
+        run_job "$log" "$limit" "${words[@]}" "${mpiexec[@]}" -disable-auto-cleanup -n "$ranks" \
             bash -c "$outlive" "$3" "$work/bin/$3" "rounds=$rounds" "seed=$drawn"
         wrong=$(dying_verdict "$rounds" "$log")
         [ -z "$wrong" ] || { reason="seed $drawn: $wrong" && return; }

@@ -5,7 +5,8 @@
  * MPI_Finalize. With rounds=0 errors return: each survivor learns of it, revokes and shrinks the communicator until
  * those that are left are the survivors, and what came was right. With rounds=1 errors are fatal: the job ends. With
  * rounds=2 errors return, and what the ranks do is to start children, talk to them and disconnect (MPI_Comm_spawn).
- * No step takes longer than LIMIT seconds. The process manager leaves the others alone (run, case dying).
+ * No step takes longer than LIMIT seconds, with children SPAWN_LIMIT. The process manager leaves the others alone (run,
+ * case dying).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,13 +18,15 @@
 #include "support.h"
 
 enum activity { MESSAGES, COLLECTIVES, ONE_SIDED, RENDEZVOUS, GROWTH, CONNECTS, FINALIZE, SPAWN };
-enum { LIMIT = 10, LATEST_US = 300000, IN_SPAWN_US = 1000000, IN_FINALIZE_US = 30000, LARGE = 1 << 20, WORDS = 64 };
+enum { LIMIT = 10, SPAWN_LIMIT = 30 };
+enum { LATEST_US = 300000, IN_SPAWN_US = 1000000, IN_FINALIZE_US = 30000, LARGE = 1 << 20, WORDS = 64 };
 enum { DRAWN = SPAWN, CHILDREN = 2 };
 
 static const char *const names[] = { "messages", "collectives", "one-sided", "rendezvous", "growth", "connects",
                                      "finalize", "spawn" };
 static char *program;
 static enum activity activity;
+static unsigned limit = LIMIT;
 static int victims[2], victim_count;
 static unsigned char out[LARGE], in[LARGE];
 
@@ -37,7 +40,7 @@ static int is_victim(int rank)
 static void step(const char *what)
 {
     if (!is_victim(test_rank))
-        alarm(LIMIT);
+        alarm(limit);
     if (getenv("DYING_STEPS"))
         fprintf(stderr, "%d: %s\n", test_rank, what);
 }
@@ -52,8 +55,10 @@ static void draw(void)
 {
     random_t random = { .state = test_options.seed };
     activity = (enum activity) random_below(&random, DRAWN);
-    if (test_options.rounds == 2)
+    if (test_options.rounds == 2) {
         activity = SPAWN;
+        limit = SPAWN_LIMIT;
+    }
     victim_count = 1 + (int) random_below(&random, 2);
     victims[0] = (int) random_below(&random, (uint64_t) test_size);
     victims[1] = (victims[0] + 1 + (int) random_below(&random, (uint64_t) test_size - 1)) % test_size;
@@ -159,6 +164,7 @@ static int spawn(MPI_Comm comm, long round)
 static int be_child(MPI_Comm parents)
 {
     int count = 0, word = 0, error = MPI_SUCCESS;
+    limit = SPAWN_LIMIT;
     MPI_Comm_set_errhandler(parents, MPI_ERRORS_RETURN);
     MPI_Comm_remote_size(parents, &count);
     for (int parent = test_rank; error == MPI_SUCCESS && parent < count; parent += CHILDREN) {
@@ -262,7 +268,7 @@ int main(int argc, char **argv)
 {
     MPI_Comm comm, parents;
     program = argv[0];
-    alarm(2 * LIMIT);   /* for a child whose parents have died meanwhile */
+    alarm(2 * SPAWN_LIMIT);     /* for a child whose parents have died meanwhile */
     test_begin(argc, argv, (test_options_t) { .rounds = 0 });
     alarm(0);
     MPI_Comm_get_parent(&parents);

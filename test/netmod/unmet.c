@@ -11,7 +11,7 @@
 
 #include "support.h"
 
-enum { TAG = 3, LIMIT = 10, DEAD_US = 300000 };
+enum { TAG = 3, LIMIT = 30, DEAD_US = 300000 };
 
 static int wait_for_the_dead(MPI_Comm parents)
 {
