@@ -13,25 +13,37 @@
 
 #include "support.h"
 
-enum { FLOOD = 1, SYNCHRONOUS, READY, LIMIT = 10 };
+enum { FLOOD = 1, SYNCHRONOUS, QUESTION, ANSWER, LIMIT = 30 };
+enum { ARE_YOU_THERE, READY };
 
 /* Large enough that few pass the limit: MPICH keeps 128 errors, and forgets the class of older ones. */
 enum { MANY = 40, MANY_BYTES = 16384 };
 
+/* Answers all until they are ready. */
 static void die_later(void)
 {
-    for (int peer = 0; peer < test_size - 1; peer++)
-        MPI_Recv(NULL, 0, MPI_INT, peer, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    int question = READY;
+    MPI_Status status;
+    for (int left = test_size - 1; left > 0; left -= question == READY) {
+        MPI_Recv(&question, 1, MPI_INT, MPI_ANY_SOURCE, QUESTION, MPI_COMM_WORLD, &status);
+        if (question == ARE_YOU_THERE)
+            MPI_Send(NULL, 0, MPI_INT, status.MPI_SOURCE, ANSWER, MPI_COMM_WORLD);
+    }
     raise(SIGKILL);
 }
 
-/* Within half a second. */
-static int ends_soon(MPI_Request * request)
+/* A question comes behind what was sent before, and its answer behind the answer to that. So after the first answer a
+ * message that may go has been told so, and after the second it has gone: what is left has asked in vain. */
+static int is_taken(MPI_Request * request, int victim)
 {
-    const double end = MPI_Wtime() + 0.5;
+    const int question = ARE_YOU_THERE;
     int done = 0;
-    while (!done && MPI_Wtime() < end)
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    for (int i = 0; !done && i < 2; i++) {
+        MPI_Send(&question, 1, MPI_INT, victim, QUESTION, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_INT, victim, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    }
     return done;
 }
 
@@ -42,7 +54,7 @@ static MPI_Request send_in_turn(const char *data, int victim)
     long count = 0;
     do {
         MPI_Isend(data, (int) test_options.bytes, MPI_BYTE, victim, FLOOD, MPI_COMM_WORLD, &request);
-    } while (ends_soon(&request) && ++count < test_options.rounds);
+    } while (is_taken(&request, victim) && ++count < test_options.rounds);
     if (count == 0 || count == test_options.rounds)
         FAIL("%ld messages were taken unexpected", count);
     return request;
@@ -81,7 +93,7 @@ static void end_many(MPI_Request *requests)
 
 static void survive(void)
 {
-    const int victim = test_size - 1;
+    const int victim = test_size - 1, ready = READY;
     char *data = calloc(1, test_options.bytes + 2 * MANY_BYTES);
     MPI_Request plain = MPI_REQUEST_NULL, synchronous, *many = NULL;
     if (data == NULL)
@@ -91,7 +103,7 @@ static void survive(void)
     else
         plain = send_in_turn(data, victim);
     MPI_Issend(data, (int) test_options.bytes, MPI_BYTE, victim, SYNCHRONOUS, MPI_COMM_WORLD, &synchronous);
-    MPI_Send(NULL, 0, MPI_INT, victim, READY, MPI_COMM_WORLD);
+    MPI_Send(&ready, 1, MPI_INT, victim, QUESTION, MPI_COMM_WORLD);
     alarm(LIMIT);
     if (many != NULL)
         end_many(many);
