@@ -10,9 +10,9 @@ programs=(demo growth p2p_sizes p2p_random p2p_modes p2p_unexpected datatypes co
 three_programs=(p2p_sizes p2p_random datatypes collectives onesided)
 settings=(default slots100 three off one-slot first whole threshold shm mixed read)
 
-# Environment of a setting. All but shm and mixed keep the ranks off shared memory. Those about rings have two phases
-# (seed: those of the default), and make them grow at the first element that does not fit, for good: few programs here
-# send enough to earn it.
+# Environment of a setting. All but shm, cells and mixed keep the ranks off shared memory. Those about rings have two
+# phases (seed: those of the default), and make them grow at the first element that does not fit, for good: few programs
+# here send enough to earn it.
 setting_environment() {
     local knob=MPIR_CVAR_BUFENLARGE rings="MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_BUFENLARGE_GROWTH=first"
     rings+=" ${knob}_PHASES=512,8256 ${knob}_SHRINK_AFTER=off"
@@ -27,8 +27,8 @@ setting_environment() {
         whole) echo "$rings ${knob}_VECTOR=whole" ;;
         threshold) echo "$rings ${knob}_THRESHOLD=80%" ;;
         shm) echo MPIR_CVAR_NOLOCAL=0 ;;
-        notified) echo "$rings ${knob}_ARRIVAL=notified" ;;
-        polled) echo "$rings ${knob}_ARRIVAL=polled" ;;
+        cells) echo MPIR_CVAR_NOLOCAL=0 MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS=512 ;;
+        notified | polled) echo "$rings ${knob}_ARRIVAL=$1" ;;
         # As where there are as many processors as ranks: those that wait do not sleep, so not all slots are notified.
         awake) echo "$rings ${knob}_SLEEP_AFTER=never" ;;
         # Fewer hot channels than peers.

@@ -78,6 +78,9 @@ void MPIDI_BUFENLARGE_give_back(const MPIDI_BUFENLARGE_vci_t * vci);
 /* Keeps a request that is about to be ended until another process has sent so many answers to it, which are dropped. To
  * be called with the lock of its VCI. */
 void MPIDI_BUFENLARGE_keep_ended(MPIR_Request * request, int answers);
+/* When data of a receive that is about to be ended comes through shared memory: what is left of it will be thrown away.
+ * Returns whether it does. To be called with the lock of its VCI. */
+bool MPIDI_BUFENLARGE_discard_rest(MPIR_Request * rreq);
 /* To be called when no answer can come any more, and the contexts are open: it may free communicators. */
 void MPIDI_BUFENLARGE_ended_free(void);
 

@@ -232,7 +232,7 @@ static void end_send(MPIR_Request * sreq, int error)
  * sender waits for nothing any more. */
 static void end_matched(MPIR_Request * rreq, int error)
 {
-    if (is_revoked(error))
+    if (!MPIDI_BUFENLARGE_discard_rest(rreq) && is_revoked(error))
         MPIDI_BUFENLARGE_keep_ended(rreq, 1);
     rreq->status.MPI_ERROR = error;
     MPIR_STATUS_SET_COUNT(rreq->status, 0);

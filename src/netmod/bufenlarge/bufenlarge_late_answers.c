@@ -4,9 +4,13 @@
  * also those that a process that lives still answers: with the receipt of a synchronous message, the permission to send
  * a large one with gaps, or its data. Such an answer names the request by its address. It may not end another one that
  * has this address by then, so MPIDIG's callbacks for the three are replaced when the first request is ended so.
+ *
+ * Data that has begun to come through shared memory comes in segments, for which MPICH keeps the receive. The rest of
+ * it, which may lie in shared memory although its sender has failed, is received and thrown away.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
+#include "bufenlarge_mpich_inline.h"
 #include "utlist.h"
 #include <pthread.h>
 
@@ -86,6 +90,20 @@ static MPIR_Request *discard(MPI_Aint bytes, int vci)
     MPIDIG_REQUEST(rreq, req->target_cmpl_cb) = discarded;
     MPIDIG_recv_type_init(bytes, rreq);
     return rreq;
+}
+
+bool MPIDI_BUFENLARGE_discard_rest(MPIR_Request * rreq)
+{
+    const int vci = MPIDI_Request_get_vci(rreq);
+    MPIR_Request **receives = MPIDI_BUFENLARGE_SHM_RECEIVES(vci);
+    for (int i = 0; receives != NULL && i < MPIR_Process.local_size; i++) {
+        if (receives[i] != rreq)
+            continue;
+        receives[i] = discard(MPIDIG_REQUEST(rreq, req->recv_async).in_data_sz, vci);
+        MPIDIG_recv_setup(receives[i]);
+        return true;
+    }
+    return false;
 }
 
 static int take_data(void *am_hdr, void *data, MPI_Aint bytes, uint32_t attr, MPIR_Request ** request)

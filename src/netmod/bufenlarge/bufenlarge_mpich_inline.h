@@ -77,6 +77,18 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_tag_recv(int rank, MPIR_Comm * comm, in
 }
 #endif
 
+/* -- shared memory -- */
+
+/* The receives of a VCI whose data has begun to come through shared memory, by their senders' ranks on the node; NULL
+ * when there is no such memory. MPICH declares it later than this file. */
+#ifdef MPIDI_CH4_DIRECT_NETMOD
+#define MPIDI_BUFENLARGE_SHM_RECEIVES(vci) ((MPIR_Request **) NULL)
+#elif MPIDI_BUFENLARGE_MPICH_SINCE(4, 2)
+#define MPIDI_BUFENLARGE_SHM_RECEIVES(vci) (MPIDI_POSIX_global.per_vci[vci].active_rreq)
+#else
+#define MPIDI_BUFENLARGE_SHM_RECEIVES(vci) (MPIDI_POSIX_global.per_vsi[vci].active_rreq)
+#endif
+
 /* -- MPIX streams, since 4.1 -- */
 
 /* Whether the message's communicator names its VCI: *vci, the receiver's, whose number the sender uses, too (decision
