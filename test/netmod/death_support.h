@@ -6,8 +6,10 @@
 #ifndef DEATH_SUPPORT_H_INCLUDED
 #define DEATH_SUPPORT_H_INCLUDED
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -35,9 +37,24 @@ static inline void expect_lost(const char *what, MPI_Comm comm, int error)
     MPIX_Comm_revoke(comm);
 }
 
-/* Ends the program when a step hangs; the case's own limit would not say which. */
+static const char *step_now = "";
+
+static inline void too_long(int number)
+{
+    const char *const parts[] = { "the step took too long: ", step_now, "\n" };
+    for (int i = 0; i < 3; i++) {
+        if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0)
+            break;
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Ends the program when a step hangs, and names the step; the case's own limit would not say which. */
 static inline void step(const char *what)
 {
+    step_now = what;
+    signal(SIGALRM, too_long);
     alarm(LIMIT);
     if (getenv("DEATHS_STEPS"))
         fprintf(stderr, "%d: %s\n", test_rank, what);
