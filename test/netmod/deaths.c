@@ -287,9 +287,5 @@ int main(int argc, char **argv)
     if (scene == BYSTANDERS || scene == WINDOWS)
         MPI_Comm_split(MPI_COMM_WORLD, is_victim(test_rank), test_rank, &others);
     act(others);
-    step("finalize");
-    MPI_Finalize();
-    if (test_rank == 1)
-        puts(" No Errors");
-    return 0;
+    return end_of_survivors();
 }

@@ -98,9 +98,5 @@ int main(int argc, char **argv)
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_excl(world, 1, (const int[]) { test_size - 1 }, &alive);
     make_comms();
-    step("finalize");
-    MPI_Finalize();
-    if (test_rank == 1)
-        puts(" No Errors");
-    return 0;
+    return end_of_survivors();
 }

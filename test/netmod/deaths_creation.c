@@ -9,11 +9,7 @@
  * the next window has the number that was next before, and the survivors can make communicators. No step takes LIMIT
  * seconds, MPI_Finalize neither.
  */
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "death_support.h"
 
@@ -33,24 +29,6 @@ static int make(MPI_Comm comm, MPI_Win *win)
     }
 }
 
-static void now(int number)
-{
-    (void) number;
-    raise(SIGKILL);
-}
-
-/* The timer of the last rank runs whatever it does. */
-static void arm(void)
-{
-    random_t random = { .state = test_options.seed * 31 + (uint64_t) test_options.rounds };
-    const long us = 1 + (long) random_below(&random, LATEST_US);
-    struct itimerval timer = { .it_value = { .tv_sec = 0, .tv_usec = us } };
-    if (test_rank != test_size - 1)
-        return;
-    signal(SIGALRM, now);
-    setitimer(ITIMER_REAL, &timer, NULL);
-}
-
 /* Who has an error in a window ends it all the same: up to MPICH 4.1 members that have none wait for it. */
 static int make_and_use(MPI_Comm comm)
 {
@@ -66,7 +44,8 @@ static int make_and_use(MPI_Comm comm)
 static void live_until_error(MPI_Comm comm)
 {
     int error = MPI_SUCCESS;
-    arm();
+    if (test_rank == test_size - 1)
+        test_die_within(LATEST_US, test_options.seed * 31 + (uint64_t) test_options.rounds);
     while (error == MPI_SUCCESS) {
         if (test_rank != test_size - 1)
             step("make a window");
@@ -137,9 +116,5 @@ int main(int argc, char **argv)
     leave_nothing(pair, rest);
     MPI_Comm_free(&rest);
     MPI_Comm_free(&comm);
-    step("finalize");
-    MPI_Finalize();
-    if (test_rank == 1)
-        puts(" No Errors");
-    return 0;
+    return end_of_survivors();
 }

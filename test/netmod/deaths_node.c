@@ -83,9 +83,5 @@ int main(int argc, char **argv)
         expect_well("after", collective(rest, test_size - 1, round));
     MPI_Comm_free(&rest);
     MPI_Comm_free(&comm);
-    step("finalize");
-    MPI_Finalize();
-    if (test_rank == 1)
-        puts(" No Errors");
-    return 0;
+    return end_of_survivors();
 }

@@ -245,9 +245,5 @@ int main(int argc, char **argv)
     MPI_Group_incl(world, 1, &victim, &dead);
     MPI_Group_excl(world, 1, &victim, &alive);
     scenes[test_options.rounds]();
-    step("finalize");
-    MPI_Finalize();
-    if (test_rank == 1)
-        puts(" No Errors");
-    return 0;
+    return end_of_survivors();
 }

@@ -8,11 +8,9 @@
  * No step takes longer than LIMIT seconds, with children SPAWN_LIMIT. The process manager leaves the others alone (run,
  * case dying).
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -45,12 +43,6 @@ static void step(const char *what)
         fprintf(stderr, "%d: %s\n", test_rank, what);
 }
 
-static void now(int number)
-{
-    (void) number;
-    raise(SIGKILL);
-}
-
 static void draw(void)
 {
     random_t random = { .state = test_options.seed };
@@ -70,13 +62,8 @@ static void draw(void)
 /* A victim's own time, which runs whatever it does. */
 static void arm(long most_us)
 {
-    random_t random = { .state = test_options.seed * 31 + (uint64_t) test_rank };
-    const long us = 1 + (long) random_below(&random, (uint64_t) most_us);
-    struct itimerval timer = { .it_value = { .tv_sec = 0, .tv_usec = us } };
-    if (!is_victim(test_rank))
-        return;
-    signal(SIGALRM, now);
-    setitimer(ITIMER_REAL, &timer, NULL);
+    if (is_victim(test_rank))
+        test_die_within(most_us, test_options.seed * 31 + (uint64_t) test_rank);
 }
 
 /* -- what the ranks do; each returns MPI's error -- */

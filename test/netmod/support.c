@@ -2,10 +2,12 @@
 /* support.c: see support.h. */
 #include "support.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 enum { GUARD_BYTES = 64, GUARD_VALUE = 0xa5, FRESH_VALUE = 0xee };
 
@@ -107,10 +109,30 @@ void test_begin(int argc, char **argv, test_options_t defaults)
 
 void test_expect_class(const char *what, int expected, int error)
 {
-    int class = MPI_SUCCESS;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int class = MPI_SUCCESS, length;
     if (error != MPI_SUCCESS)
         MPI_Error_class(error, &class);
-    EXPECT_EQUAL(what, expected, class);
+    if (class == expected)
+        return;
+    if (error != MPI_SUCCESS)
+        MPI_Error_string(error, text, &length);
+    FAIL("%s: expected class %d, got %d: %s", what, expected, class, text);
+}
+
+static void die(int number)
+{
+    (void) number;
+    raise(SIGKILL);
+}
+
+void test_die_within(long most_us, uint64_t seed)
+{
+    random_t random = { .state = seed };
+    const long us = 1 + (long) random_below(&random, (uint64_t) most_us);
+    struct itimerval timer = { .it_value = { .tv_sec = 0, .tv_usec = us } };
+    signal(SIGALRM, die);
+    setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 void test_connect_all(int tag)

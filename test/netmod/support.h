@@ -41,6 +41,10 @@ int test_thread_level(int argc, char **argv);
 /* The class of an MPI error, which may be MPI_SUCCESS. */
 void test_expect_class(const char *what, int expected, int error);
 
+/* The process kills itself after 1 to most_us microseconds, as the seed determines, whatever it does then. By SIGALRM:
+ * it may set no other alarm. */
+void test_die_within(long most_us, uint64_t seed);
+
 /* Connects every rank to every other one, by messages with this tag. Collective. */
 void test_connect_all(int tag);
 
