@@ -53,6 +53,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_exchange.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure_end.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_failure_errors.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_finalize.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_forget.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_globals.c \
@@ -73,6 +74,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rendezvous_send.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_report.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_revoked.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_revoked_early.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_batch.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_flush.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_rma_get.c \

@@ -264,10 +264,8 @@ static void learn(MPIDI_BUFENLARGE_vci_t * vci)
 
 bool MPIDI_BUFENLARGE_failure_progress(MPIDI_BUFENLARGE_vci_t * vci)
 {
-    if (vci == MPIDI_BUFENLARGE_main_vci()) {
+    if (vci == MPIDI_BUFENLARGE_main_vci())
         ask_when_due();
-        MPIDI_BUFENLARGE_revoked_progress();
-    }
     learn(vci);
     const double pause = watches_closely || MPIDI_BUFENLARGE_failures > 0 ? LOOK_SECONDS : OTHER_JOBS_LOOK_SECONDS;
     if (vci->looked && MPIDI_BUFENLARGE_seconds_since(&vci->looked_at) < pause)

@@ -3,12 +3,14 @@
  * bufenlarge_failure.h: processes that have failed, and what MPI says of them (MPICH's ULFM functions). A process has
  * failed when its connection was lost, when it cannot be reached, or when the process manager says that it has ended.
  *
- *   bufenlarge_failure.c       which have failed
- *   bufenlarge_revoked.c       communicators that are revoked
- *   bufenlarge_failure_end.c   ends the receives, requests and synchronizations that wait for one of them
- *   bufenlarge_late_answers.c  answers to what a revocation has ended
- *   bufenlarge_ulfm.c          MPICH's functions of ULFM
- *   bufenlarge_consensus.c     processes agree on which of them have failed; bufenlarge_meeting.c says for whom
+ *   bufenlarge_failure.c         which have failed
+ *   bufenlarge_revoked.c         communicators that are revoked
+ *   bufenlarge_revoked_early.c   what others have revoked before it is here
+ *   bufenlarge_failure_errors.c  the error of what waits in vain
+ *   bufenlarge_failure_end.c     ends the receives, requests and synchronizations that do
+ *   bufenlarge_late_answers.c    answers to what a revocation has ended
+ *   bufenlarge_ulfm.c            MPICH's functions of ULFM
+ *   bufenlarge_consensus.c       processes agree on which of them have failed; bufenlarge_meeting.c says for whom
  */
 #ifndef BUFENLARGE_FAILURE_H_INCLUDED
 #define BUFENLARGE_FAILURE_H_INCLUDED
@@ -48,24 +50,40 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 
 /* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
 void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
-/* The process with this number has revoked the communicator whose messages have this context here, or will have it:
- * this process may still be making it. With the first VCI's lock. */
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t number, uint32_t context_id);
-/* To be called by progress of the first VCI while it watches: revokes what others have revoked before it was there. */
-void MPIDI_BUFENLARGE_revoked_progress(void);
-/* The process with this number, of another job, is forgotten, and its number will be that of another one. */
-void MPIDI_BUFENLARGE_revoked_forget(uint32_t number);
 /* Whether messages with this context are of a communicator that was revoked, and may have been freed since. */
 bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id);
+/* Whether any communicator was. With or without a lock. */
+bool MPIDI_BUFENLARGE_any_revoked(void);
 /* To be called when the contexts are closed. */
 void MPIDI_BUFENLARGE_revoked_free(void);
+
+/* bufenlarge_revoked_early.c, with the first VCI's lock */
+
+/* The process with this number has revoked the communicator whose messages have this context here, or will have it:
+ * this process may still be making it. */
+void MPIDI_BUFENLARGE_revoke_arrived(uint32_t number, uint32_t context_id);
+/* To be called by progress of the first VCI while it watches: revokes what others have revoked before it was there. */
+void MPIDI_BUFENLARGE_revoked_early_progress(void);
+/* The process with this number, of another job, is forgotten, and its number will be that of another one. */
+void MPIDI_BUFENLARGE_revoked_early_forget(uint32_t number);
+/* To be called when the contexts are closed. */
+void MPIDI_BUFENLARGE_revoked_early_free(void);
+
+/* bufenlarge_failure_errors.c, with the lock of the VCI */
+
+/* The error of what waits for this rank: MPI_SUCCESS for a negative one, and unless it is known to have failed. */
+int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank);
+/* The error of what waits for all processes of a communicator, or of the own group of an intercommunicator. */
+int MPIDI_BUFENLARGE_members_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm);
+/* The error of what waits for any process of the communicator, until all failures are acknowledged. */
+int MPIDI_BUFENLARGE_any_source_error(MPIR_Comm * comm);
+/* The error of what waits in a communicator that was revoked. */
+int MPIDI_BUFENLARGE_revoked_error(void);
 
 /* bufenlarge_failure_end.c */
 
 /* Ends all receives and requests of this VCI that wait for a failed process or in a revoked communicator. */
 void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci);
-/* The error of what waits for this rank: MPI_SUCCESS for a negative one, and unless it is known to have failed. */
-int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank);
 
 /* bufenlarge_rendezvous_recv.c */
 

@@ -21,35 +21,7 @@
 #include "bufenlarge_spawn.h"
 #include "utlist.h"
 
-/* -- the errors -- */
-
-static int revoked_error(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
-    return mpi_errno;
-}
-
-/* The error of what waits for a process; MPI_SUCCESS when it has not failed. */
-static int process_error(const MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
-{
-    const MPIDI_BUFENLARGE_peer_t *peer = MPIDI_BUFENLARGE_peer_known(vci, number);
-    return peer && peer->lost_text ? MPIDI_BUFENLARGE_peer_error(peer) : MPI_SUCCESS;
-}
-
-int MPIDI_BUFENLARGE_rank_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Comm * comm, int rank)
-{
-    return rank < 0 ? MPI_SUCCESS : process_error(vci, MPIDI_BUFENLARGE_number_of(comm, rank));
-}
-
-/* The error of what waits for any process of the communicator, until all failures are acknowledged. */
-static int any_source_error(MPIR_Comm * comm)
-{
-    int mpi_errno = MPI_SUCCESS;
-    if (!MPIDI_BUFENLARGE_anysource_enabled(comm))
-        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_PROC_FAILED, "**proc_failed");
-    return mpi_errno;
-}
+/* -- posted receives -- */
 
 static int receive_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 {
@@ -57,14 +29,12 @@ static int receive_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq
     const bool repairs = MPIDI_BUFENLARGE_is_repair_tag(MPIDI_BUFENLARGE_TAG(rreq));
     MPIR_Comm *repaired = repairs ? rreq->comm : MPIDI_COMM(rreq->comm, netmod.bufenlarge).repaired;
     if ((rreq->comm->revoked && !repairs) || (repaired && MPIDI_BUFENLARGE_repair_is_given_up(repaired)))
-        return revoked_error();
+        return MPIDI_BUFENLARGE_revoked_error();
     if (source != MPI_ANY_SOURCE)
         return MPIDI_BUFENLARGE_rank_error(vci, rreq->comm, source);
     /* With this MPICH itself leaves the receive posted, and says so. */
-    return MPIR_CVAR_ENABLE_FT ? MPI_SUCCESS : any_source_error(rreq->comm);
+    return MPIR_CVAR_ENABLE_FT ? MPI_SUCCESS : MPIDI_BUFENLARGE_any_source_error(rreq->comm);
 }
-
-/* -- posted receives -- */
 
 static void unpost(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq)
 {
@@ -157,7 +127,7 @@ static int send_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * sreq)
     const bool awaits_receipt = (status & MPIDIG_REQ_PEER_SSEND) != 0 && MPIR_cc_get(*sreq->cc_ptr) == 1;
     if (sreq->comm == NULL || !(asks || awaits_receipt))
         return MPI_SUCCESS;
-    return sreq->comm->revoked ? revoked_error()
+    return sreq->comm->revoked ? MPIDI_BUFENLARGE_revoked_error()
         : MPIDI_BUFENLARGE_rank_error(vci, sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest));
 }
 
@@ -285,12 +255,6 @@ void MPIDI_BUFENLARGE_failure_end(MPIDI_BUFENLARGE_vci_t * vci)
 
 /* -- sends -- */
 
-/* The error of a send to this process, if it is known to have failed. MPIDIG would use the shared memory of a node. */
-int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci)
-{
-    return process_error(MPIDI_BUFENLARGE_vci(vci), av->netmod.bufenlarge.number);
-}
-
 /* Makes a send to a process that has failed a request that is complete, with that error in its status: an error of the
  * call itself would make MPICH's collective operations leave a receive that they have posted. Other errors stay. */
 int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request)
@@ -306,15 +270,4 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
         complete_with(*request, mpi_errno);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci));
     return *request ? MPI_SUCCESS : mpi_errno;
-}
-
-/* -- probes -- */
-
-int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci_number)
-{
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(vci_number));
-    const int mpi_errno = source >= 0 ? MPIDI_BUFENLARGE_rank_error(MPIDI_BUFENLARGE_vci(vci_number), comm, source)
-        : any_source_error(comm);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(vci_number));
-    return mpi_errno;
 }

@@ -248,6 +248,7 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
         MPIDI_BUFENLARGE_consensus_free();
         MPIDI_BUFENLARGE_failures_free();
         MPIDI_BUFENLARGE_revoked_free();
+        MPIDI_BUFENLARGE_revoked_early_free();
         const int error = MPIDI_BUFENLARGE_addresses_free();
         mpi_errno = mpi_errno != MPI_SUCCESS ? mpi_errno : error;
     }

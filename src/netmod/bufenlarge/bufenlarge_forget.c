@@ -67,7 +67,7 @@ static void forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
         MPIDI_BUFENLARGE_eager_limit_arrived(vci, peer, false);
     MPIDI_BUFENLARGE_peer_forget(vci, number);
     MPIDI_BUFENLARGE_failure_forget(number);
-    MPIDI_BUFENLARGE_revoked_forget(number);
+    MPIDI_BUFENLARGE_revoked_early_forget(number);
 }
 
 void MPIDI_BUFENLARGE_forget_unused(MPIDI_BUFENLARGE_vci_t * vci)

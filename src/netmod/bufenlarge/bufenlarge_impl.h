@@ -212,11 +212,11 @@ int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_sen
 bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,
                                    uint32_t detail, const void *data, size_t bytes);
 
-/* bufenlarge_failure_end.c */
+/* bufenlarge_failure_errors.c, and MPIDI_BUFENLARGE_send_failed() in bufenlarge_failure_end.c */
 int MPIDI_BUFENLARGE_send_error(const MPIDI_av_entry_t * av, int vci);
-int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request);
 /* Of a probe that has found nothing: MPI_SUCCESS when something may come. */
 int MPIDI_BUFENLARGE_probe_error(MPIR_Comm * comm, int source, int vci);
+int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_Request ** request);
 
 /* bufenlarge_backlog.c */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send);

@@ -41,6 +41,15 @@ bool MPIDI_BUFENLARGE_in_progress(void)
     return is_in;
 }
 
+/* A process has failed, or a communicator was revoked: learns of more, and ends what waits in vain. */
+static void watch(MPIDI_BUFENLARGE_vci_t * vci)
+{
+    if (vci == MPIDI_BUFENLARGE_main_vci())
+        MPIDI_BUFENLARGE_revoked_early_progress();
+    if (MPIDI_BUFENLARGE_failure_progress(vci))
+        MPIDI_BUFENLARGE_failure_end(vci);
+}
+
 /* Sends what waits in batches and backlogs, gives up lost peers, ends what waits in vain, and returns the error that
  * was kept. Adds the number of sends to *moved_p. */
 int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
@@ -63,8 +72,8 @@ int MPIDI_BUFENLARGE_dequeue(MPIDI_BUFENLARGE_vci_t * vci, unsigned *moved_p)
         MPIDI_global.my_sigusr1_count = MPIDI_global.sigusr1_count;
         MPIDI_BUFENLARGE_failure_signal();
     }
-    if (MPL_atomic_relaxed_load_int(&vci->watches) && MPIDI_BUFENLARGE_failure_progress(vci))
-        MPIDI_BUFENLARGE_failure_end(vci);
+    if (MPL_atomic_relaxed_load_int(&vci->watches))
+        watch(vci);
     int mpi_errno = vci->mpi_errno;
     vci->mpi_errno = MPI_SUCCESS;
 

@@ -145,7 +145,7 @@ static const char *start(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
     if ((uint64_t) MPIDIG_recv_in_data_sz(rreq) != incoming->bytes)
         return MPIDI_BUFENLARGE_CONTRADICTION;
     if (incoming->given_back) {
-        MPIR_ERR_SETSIMPLE(rreq->status.MPI_ERROR, MPIX_ERR_REVOKED, "**revoked");
+        rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_revoked_error();
         incoming_end(vci, incoming);
         return NULL;
     }

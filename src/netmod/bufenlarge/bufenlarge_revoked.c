@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bufenlarge_revoked.c: which communicators are revoked, how the members of one learn of it, and what that and a failed
- * member end. */
+/* bufenlarge_revoked.c: which communicators are revoked, and how their members learn of it. */
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
-#include "bufenlarge_members.h"
 
 #define CONTEXTS (1u << MPIR_CONTEXT_ID_BITS)
 
@@ -26,6 +24,11 @@ static void mark(MPIR_Comm * comm)
 bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id)
 {
     return context_id < CONTEXTS && (revoked.bits[context_id / 16] >> context_id / 2 % 8 & 1) != 0;
+}
+
+bool MPIDI_BUFENLARGE_any_revoked(void)
+{
+    return MPL_atomic_relaxed_load_int(&revoked.any) != 0;
 }
 
 /* Tells all members of one of the communicator's groups. Each process that learns of it tells all the others, so that
@@ -58,103 +61,8 @@ void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm)
     MPIDI_BUFENLARGE_failure_watch(true);
 }
 
-/* -- that of another process -- */
-
-/* Revocations of communicators that this process does not have: it may still be making them, while the other one has
- * made them and is past that. Such a one is revoked when it is there and has the process that told. One that this
- * process has freed already gives its context to others, but to none with that process, which keeps the context of
- * what it has revoked for ever. The oldest goes when there are too many; processes of other jobs cannot push out what
- * the own one has told. */
-typedef struct {
-    uint32_t number, context_id;
-} early_t;
-
-enum { OWN = 256, OTHERS = 64 };
-
-static struct {
-    early_t told[OWN + OTHERS]; /* those of the own job first */
-    unsigned own, others;       /* how many there are of each, and where the next one goes, round and round */
-    unsigned next_own, next_others;
-    unsigned looked;            /* how often the communicators had changed when they were looked through */
-} early;
-
-static void keep_early(uint32_t number, uint32_t context_id)
-{
-    const bool is_other = MPIDI_BUFENLARGE_is_other_job(number);
-    early_t *told = early.told + (is_other ? OWN : 0);
-    unsigned *count = is_other ? &early.others : &early.own, *next = is_other ? &early.next_others : &early.next_own;
-    const unsigned room = is_other ? OTHERS : OWN;
-    /* All who tell it of the own job are members: one of them will do. */
-    for (unsigned i = 0; i < *count; i++) {
-        if (told[i].context_id == context_id && (!is_other || told[i].number == number)) {
-            told[i].number = number;
-            return;
-        }
-    }
-    told[*next] = (early_t) {.number = number,.context_id = context_id };
-    *next = (*next + 1) % room;
-    *count += *count < room;
-}
-
-void MPIDI_BUFENLARGE_revoke_arrived(uint32_t number, uint32_t context_id)
-{
-    if (MPIDI_BUFENLARGE_members_revoke(number, context_id) || MPIDI_BUFENLARGE_is_revoked(context_id))
-        return;
-    keep_early(number, context_id);
-    early.looked = MPIDI_BUFENLARGE_members_changes() - 1;
-    MPIDI_BUFENLARGE_failure_watch(true);
-}
-
-static void look_through(early_t * told, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (told[i].context_id < CONTEXTS && MPIDI_BUFENLARGE_members_revoke(told[i].number, told[i].context_id))
-            told[i].context_id = CONTEXTS;
-    }
-}
-
-void MPIDI_BUFENLARGE_revoked_progress(void)
-{
-    if (early.own + early.others == 0)
-        return;
-    const unsigned changes = MPIDI_BUFENLARGE_members_changes();
-    if (early.looked == changes)
-        return;
-    early.looked = changes;
-    look_through(early.told, early.own);
-    look_through(early.told + OWN, early.others);
-}
-
-void MPIDI_BUFENLARGE_revoked_forget(uint32_t number)
-{
-    for (unsigned i = 0; i < early.others; i++) {
-        if (early.told[OWN + i].number == number)
-            early.told[OWN + i].context_id = CONTEXTS;
-    }
-}
-
-/* -- what that and a failed member end -- */
-
-/* Without any lock. */
-int MPIDI_BUFENLARGE_comm_error(MPIR_Comm * comm)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_main_vci();
-    if (likely(!MPL_atomic_relaxed_load_int(&vci->watches))
-        || (MPIDI_BUFENLARGE_failure_count() == 0 && !MPL_atomic_relaxed_load_int(&revoked.any)))
-        return MPI_SUCCESS;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
-    for (int rank = 0; mpi_errno == MPI_SUCCESS && rank < comm->local_size; rank++)
-        mpi_errno = MPIDI_BUFENLARGE_rank_error(vci, comm, rank);
-    if (mpi_errno == MPI_SUCCESS && comm->revoked)
-        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
-    return mpi_errno;
-}
-
 void MPIDI_BUFENLARGE_revoked_free(void)
 {
-    if (MPL_atomic_relaxed_load_int(&revoked.any))
+    if (MPIDI_BUFENLARGE_any_revoked())
         memset(&revoked, 0, sizeof(revoked));
-    memset(&early, 0, sizeof(early));
 }

@@ -150,12 +150,11 @@ int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
  * connect or an accept is an intercommunicator, and knows of no revocation. */
 static int leaders_error(const MPIDI_BUFENLARGE_peer_t * peer, const MPIR_Comm * peer_comm, bool late)
 {
-    int mpi_errno = MPI_SUCCESS;
     if (peer->lost_text)
         return MPIDI_BUFENLARGE_peer_error(peer);
     if (peer_comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && peer_comm->revoked)
-        MPIR_ERR_SETSIMPLE(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
-    return late ? port_error() : mpi_errno;
+        return MPIDI_BUFENLARGE_revoked_error();
+    return late ? port_error() : MPI_SUCCESS;
 }
 
 /* Exchanges a message with the other leader; that of 0 bytes is none. A leader that connects anew after its time was

@@ -112,17 +112,12 @@ static int group_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Win * win, MPIR_
 
 int MPIDI_BUFENLARGE_window_error(MPIR_Win * win, int rank, MPIR_Group * group)
 {
-    int mpi_errno = MPI_SUCCESS;
     const MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_vci(MPIDI_WIN(win, am_vci));
     if (likely(!MPL_atomic_relaxed_load_int(&vci->watches)))
         return MPI_SUCCESS;
     if (rank >= 0)
         return MPIDI_BUFENLARGE_rank_error(vci, win->comm_ptr, rank);
-    if (group != NULL)
-        return group_error(vci, win, group);
-    for (int i = 0; mpi_errno == MPI_SUCCESS && i < win->comm_ptr->local_size; i++)
-        mpi_errno = MPIDI_BUFENLARGE_rank_error(vci, win->comm_ptr, i);
-    return mpi_errno;
+    return group ? group_error(vci, win, group) : MPIDI_BUFENLARGE_members_error(vci, win->comm_ptr);
 }
 
 static int members_error(MPIR_Win * win)
