@@ -52,6 +52,8 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
 /* Whether messages with this context are of a communicator that was revoked, and may have been freed since. */
 bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id);
+/* Whether what waits in the communicator ends: it is revoked, or the one is in which it is made. */
+bool MPIDI_BUFENLARGE_is_ended(const MPIR_Comm * comm);
 /* Whether any communicator was. With or without a lock. */
 bool MPIDI_BUFENLARGE_any_revoked(void);
 /* To be called when the contexts are closed. */

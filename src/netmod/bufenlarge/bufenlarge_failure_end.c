@@ -28,7 +28,9 @@ static int receive_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * rreq
     const int source = MPIDI_BUFENLARGE_SOURCE(rreq);
     const bool repairs = MPIDI_BUFENLARGE_is_repair_tag(MPIDI_BUFENLARGE_TAG(rreq));
     MPIR_Comm *repaired = repairs ? rreq->comm : MPIDI_COMM(rreq->comm, netmod.bufenlarge).repaired;
-    if ((rreq->comm->revoked && !repairs) || (repaired && MPIDI_BUFENLARGE_repair_is_given_up(repaired)))
+    if (!repairs && MPIDI_BUFENLARGE_is_ended(rreq->comm))
+        return MPIDI_BUFENLARGE_revoked_error();
+    if (repaired && MPIDI_BUFENLARGE_repair_is_given_up(repaired))
         return MPIDI_BUFENLARGE_revoked_error();
     if (source != MPI_ANY_SOURCE)
         return MPIDI_BUFENLARGE_rank_error(vci, rreq->comm, source);
@@ -127,7 +129,7 @@ static int send_error(const MPIDI_BUFENLARGE_vci_t * vci, MPIR_Request * sreq)
     const bool awaits_receipt = (status & MPIDIG_REQ_PEER_SSEND) != 0 && MPIR_cc_get(*sreq->cc_ptr) == 1;
     if (sreq->comm == NULL || !(asks || awaits_receipt))
         return MPI_SUCCESS;
-    return sreq->comm->revoked ? MPIDI_BUFENLARGE_revoked_error()
+    return MPIDI_BUFENLARGE_is_ended(sreq->comm) ? MPIDI_BUFENLARGE_revoked_error()
         : MPIDI_BUFENLARGE_rank_error(vci, sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest));
 }
 

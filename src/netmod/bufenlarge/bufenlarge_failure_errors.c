@@ -66,7 +66,7 @@ int MPIDI_BUFENLARGE_comm_error(MPIR_Comm * comm)
         return MPI_SUCCESS;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
     int mpi_errno = MPIDI_BUFENLARGE_members_error(vci, comm);
-    if (mpi_errno == MPI_SUCCESS && comm->revoked)
+    if (mpi_errno == MPI_SUCCESS && MPIDI_BUFENLARGE_is_ended(comm))
         mpi_errno = MPIDI_BUFENLARGE_revoked_error();
     MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
     return mpi_errno;

@@ -24,6 +24,7 @@ int MPIDI_BUFENLARGE_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
     MPIDI_COMM(comm, netmod.bufenlarge).acknowledged = 0;
     MPIDI_COMM(comm, netmod.bufenlarge).listed = false;
     MPIDI_COMM(comm, netmod.bufenlarge).repaired = MPIDI_BUFENLARGE_repaired;
+    MPIDI_COMM(comm, netmod.bufenlarge).made_in = 0;
     return MPI_SUCCESS;
 }
 

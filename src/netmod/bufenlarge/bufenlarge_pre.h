@@ -44,6 +44,12 @@ int MPIDI_BUFENLARGE_window_collective(struct MPIR_Win *win, int mpi_errno);
  * them has failed or the communicator is revoked. */
 int MPIDI_BUFENLARGE_comm_error(struct MPIR_Comm *comm);
 
+/* Called when processes agree on the context of a communicator, in this one. */
+void MPIDI_BUFENLARGE_makes_in(struct MPIR_Comm *parent);
+/* Called before MPICH waits for members in a communicator that the program does not have yet, and (false) after that:
+ * a revocation of the one in which it is made ends it. */
+void MPIDI_BUFENLARGE_is_made(struct MPIR_Comm *made, bool is_made);
+
 /* An entry of an address table: the library's number of the process, which is its place in each
  * VCI's table of peers (bufenlarge_peer.c). */
 typedef struct {
@@ -70,6 +76,7 @@ typedef struct {
     struct MPIDI_BUFENLARGE_consensus *consensus;       /* on failed members; NULL before the first */
     struct MPIR_Comm *next, *prev;      /* in the list of all (bufenlarge_members.c), while `listed` */
     struct MPIR_Comm *repaired; /* of which this one is to have the survivors, while it is made; else NULL */
+    uint32_t made_in;           /* context, plus 1, of the one in whose collective call this one is made; else 0 */
     int acknowledged;           /* so many failures, of those that this process knows, were acknowledged */
     bool listed;
 } MPIDI_BUFENLARGE_comm_t;

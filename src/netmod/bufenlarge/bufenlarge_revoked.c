@@ -31,6 +31,40 @@ bool MPIDI_BUFENLARGE_any_revoked(void)
     return MPL_atomic_relaxed_load_int(&revoked.any) != 0;
 }
 
+/* -- while one is made -- */
+
+static __thread uint32_t makes_in;      /* context, plus 1, in which the calling thread has agreed on another last */
+
+void MPIDI_BUFENLARGE_makes_in(MPIR_Comm * parent)
+{
+    makes_in = parent->recvcontext_id + 1;
+}
+
+static void set_made_in(MPIR_Comm * made, uint32_t context)
+{
+    if (made)
+        MPIDI_COMM(made, netmod.bufenlarge).made_in = context;
+}
+
+void MPIDI_BUFENLARGE_is_made(MPIR_Comm * made, bool is_made)
+{
+    const uint32_t context = is_made ? makes_in : 0;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
+    set_made_in(made, context);
+    set_made_in(made->node_comm, context);
+    set_made_in(made->node_roots_comm, context);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
+    makes_in = 0;
+}
+
+bool MPIDI_BUFENLARGE_is_ended(const MPIR_Comm * comm)
+{
+    const uint32_t made_in = MPIDI_COMM(comm, netmod.bufenlarge).made_in;
+    return comm->revoked || (made_in != 0 && MPIDI_BUFENLARGE_is_revoked(made_in - 1));
+}
+
+/* -- revoking -- */
+
 /* Tells all members of one of the communicator's groups. Each process that learns of it tells all the others, so that
  * they know although one that tells them fails meanwhile. */
 static void tell(MPIR_Comm * comm, int size, bool local, uint32_t context_id)
