@@ -71,6 +71,7 @@ dying_cases() {
 }
 
 # A process that died keeps the cells of shared memory that lead to it (docs/failures.md), so there are more of them.
+# With the first seed two ranks die at the end of MPI_Finalize, where the others once waited for them in shared memory.
 # With the last seed a rank dies in a broadcast, whose errors MPICH once linked to themselves: printing them had no end.
 quick_death_cases() {
     death_cases default shm
@@ -78,6 +79,7 @@ quick_death_cases() {
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6
     echo "dying/return-cells/5|dying|5|dying|cells 0 6|210"
+    echo "dying/finalize-cells/5|dying|5|dying|cells 0 8 987043|260"
     echo "dying/circle-default/5|dying|5|dying|default 1 2 662705|110"
 }
 
