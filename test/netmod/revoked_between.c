@@ -6,29 +6,21 @@
  * rank 0, and in the others, too, which wait for rank 0 in the new one. Four ranks.
  */
 #define _GNU_SOURCE
-#include <bufenlarge.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "instead_of_send.h"
 #include "support.h"
 
-enum { HEADER_BYTES = 16, EAGER = 3 }; /* docs/wire-protocol.md, section 9 */
 enum { REVOKE_AFTER_US = 200000, SEND_AFTER_US = 600000 };
 
-typedef bufenlarge_status_t (*send_function_t)(bufenlarge_channel_t *, const struct iovec *, int, unsigned, size_t *);
 static int left_until_late; /* so many messages are left, and the last of them is late */
 
-/* Found before the library's own, and called in its place. */
-bufenlarge_status_t bufenlarge_channel_send(bufenlarge_channel_t *channel, const struct iovec *iov, int iov_count,
-                                            unsigned flags, size_t *bytes_sent_p)
+static bufenlarge_status_t send_instead(send_function_t library, bufenlarge_channel_t *channel, const struct iovec *iov,
+                                        int iov_count, unsigned flags, size_t *bytes_sent_p)
 {
-    static send_function_t library;
-    if (library == NULL)
-        *(void **) &library = dlsym(RTLD_NEXT, "bufenlarge_channel_send");
-    if (left_until_late > 0 && iov[0].iov_len == HEADER_BYTES && *(unsigned char *) iov[0].iov_base == EAGER
-        && --left_until_late == 0)
+    if (left_until_late > 0 && is_eager(iov) && --left_until_late == 0)
         usleep(SEND_AFTER_US);
     return library(channel, iov, iov_count, flags, bytes_sent_p);
 }
