@@ -34,7 +34,6 @@ death_cases() {
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
         program_case revoked "$setting" 3
         program_case revoked_early "$setting" 4
-        [ "$setting" = shm ] || program_case revoked_between "$setting" 4
         echo "deaths/orphans-$setting/3|lost|3|orphans|$setting rounds=0|60"
     done
 }
@@ -75,6 +74,8 @@ dying_cases() {
 # With the last seed a rank dies in a broadcast, whose errors MPICH once linked to themselves: printing them had no end.
 quick_death_cases() {
     death_cases default shm
+    echo "revoked_between-dup/default/4|program|4|revoked_between|rounds=0|60"
+    echo "revoked_between-window/default/4|program|4|revoked_between|rounds=1|60"
     echo "deaths/unmet/2|lost|2|unmet|default rounds=0|120"
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6

@@ -1,27 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * revoked_between.c: a communicator is revoked while its members duplicate it, between two moments: some have agreed on
- * the context of the new one already, and rank 0 has not. Rank 2 keeps its message to rank 0 back meanwhile, in a
- * function that MPI calls in place of the library's send. MPI_Comm_dup has to return in all: with MPIX_ERR_REVOKED in
- * rank 0, and in the others, too, which wait for rank 0 in the new one. Four ranks.
+ * revoked_between.c: a communicator is revoked while a call of all members makes something in it, between two moments:
+ * three of them have agreed on the context of the new communicator already, and one has not, since another one keeps
+ * its message to it back until it sends again, in a function that MPI calls in place of the library's send. The call
+ * has to return in all: with MPIX_ERR_REVOKED in that one, and in the others, which wait for it. Four ranks.
+ *
+ *   rounds=0   MPI_Comm_dup: rank 0 has not, from which the others await a broadcast
+ *   rounds=1   MPI_Win_create: rank 3 has not, for which the others wait in the one that is revoked
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "instead_of_send.h"
 #include "support.h"
 
-enum { REVOKE_AFTER_US = 200000, SEND_AFTER_US = 600000 };
+enum { REVOKE_AFTER_US = 200000, SEND_AFTER_US = 600000, KEPT_MAX = 4096 };
 
 static int left_until_late; /* so many messages are left, and the last of them is late */
+static struct {
+    bufenlarge_channel_t *channel; /* NULL: there is none, or it is sent */
+    unsigned flags;
+    size_t bytes;
+    unsigned char data[KEPT_MAX];
+} kept;
+
+static bufenlarge_status_t keep(bufenlarge_channel_t *channel, const struct iovec *iov, int iov_count, unsigned flags,
+                                size_t *bytes_sent_p)
+{
+    for (int i = 0; i < iov_count; i++) {
+        if (kept.bytes + iov[i].iov_len > KEPT_MAX)
+            FAIL("a message of more than %d bytes", KEPT_MAX);
+        memcpy(kept.data + kept.bytes, iov[i].iov_base, iov[i].iov_len);
+        kept.bytes += iov[i].iov_len;
+    }
+    kept.channel = channel;
+    kept.flags = flags;
+    *bytes_sent_p = kept.bytes;
+    return BUFENLARGE_OK;
+}
+
+static void send_kept(send_function_t library)
+{
+    const struct iovec all = { .iov_base = kept.data, .iov_len = kept.bytes };
+    size_t sent = 0;
+    usleep(SEND_AFTER_US);
+    EXPECT_EQUAL("status of the late message", BUFENLARGE_OK, library(kept.channel, &all, 1, kept.flags, &sent));
+    EXPECT_EQUAL("bytes of the late message", kept.bytes, sent);
+    kept.channel = NULL;
+}
 
 static bufenlarge_status_t send_instead(send_function_t library, bufenlarge_channel_t *channel, const struct iovec *iov,
                                         int iov_count, unsigned flags, size_t *bytes_sent_p)
 {
+    if (kept.channel != NULL)
+        send_kept(library);
     if (left_until_late > 0 && is_eager(iov) && --left_until_late == 0)
-        usleep(SEND_AFTER_US);
+        return keep(channel, iov, iov_count, flags, bytes_sent_p);
     return library(channel, iov, iov_count, flags, bytes_sent_p);
 }
 
@@ -32,29 +69,44 @@ static void *revoke_later(void *comm)
     return NULL;
 }
 
+static const struct scene {
+    int late, late_to, revoker; /* ranks; the message from the first to the second is late */
+} scenes[] = { { .late = 2, .late_to = 0, .revoker = 1 }, { .late = 1, .late_to = 3, .revoker = 0 } };
+
+static int make(MPI_Comm parent)
+{
+    static int word;
+    MPI_Comm made;
+    MPI_Win window;
+    const int error = test_options.rounds == 0 ? MPI_Comm_dup(parent, &made)
+        : MPI_Win_create(&word, sizeof(word), 1, MPI_INFO_NULL, parent, &window);
+    if (error == MPI_SUCCESS && test_options.rounds == 0)
+        MPI_Comm_free(&made);
+    return error;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
-    MPI_Comm parent, made = MPI_COMM_NULL;
+    MPI_Comm parent;
     setenv("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "recursive_doubling", 1);
     test_begin_threads(argc, argv, (test_options_t) { 0 }, MPI_THREAD_MULTIPLE);
     if (test_size != 4)
         FAIL("%d ranks: allowed are 4", test_size);
+    const struct scene scene = scenes[test_options.rounds];
     MPI_Comm_dup(MPI_COMM_WORLD, &parent);
     MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (test_rank == 1 && pthread_create(&thread, NULL, revoke_later, &parent) != 0)
+    if (test_rank == scene.revoker && pthread_create(&thread, NULL, revoke_later, &parent) != 0)
         FAIL("there is no thread");
-    /* Rank 2 with rank 3, and then with rank 0. */
-    left_until_late = test_rank == 2 ? 2 : 0;
-    const int error = MPI_Comm_dup(parent, &made);
-    if (test_rank == 1)
+    /* Each agrees with the rank beside it, and then with the one across: the second message is the late one. */
+    left_until_late = test_rank == scene.late ? 2 : 0;
+    const int error = make(parent);
+    if (test_rank == scene.revoker)
         pthread_join(thread, NULL);
-    if (test_rank == 0)
+    if (test_rank == scene.late_to || test_options.rounds == 1)
         test_expect_class("class of the error", MPIX_ERR_REVOKED, error);
-    if (error == MPI_SUCCESS)
-        MPI_Comm_free(&made);
-    if (test_rank == 2)
+    if (test_rank == scene.late)
         EXPECT_EQUAL("messages until the late one", 0, left_until_late);
     MPI_Comm_free(&parent);
     return test_end();
