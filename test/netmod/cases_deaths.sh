@@ -76,6 +76,7 @@ quick_death_cases() {
     death_cases default shm
     echo "revoked_between-dup/default/4|program|4|revoked_between|rounds=0|60"
     echo "revoked_between-window/default/4|program|4|revoked_between|rounds=1|60"
+    echo "revoked_between-shrink/default/4|program|4|revoked_between|rounds=2|60"
     echo "deaths/unmet/2|lost|2|unmet|default rounds=0|120"
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6

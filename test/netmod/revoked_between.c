@@ -7,6 +7,9 @@
  *
  *   rounds=0   MPI_Comm_dup: rank 0 has not, from which the others await a broadcast
  *   rounds=1   MPI_Win_create: rank 3 has not, for which the others wait in the one that is revoked
+ *
+ * With rounds=2 MPIX_Comm_shrink makes one in a communicator that is revoked before, and rank 0 sends slowly: the new
+ * one has to be right.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,9 +20,10 @@
 #include "instead_of_send.h"
 #include "support.h"
 
-enum { REVOKE_AFTER_US = 200000, SEND_AFTER_US = 600000, KEPT_MAX = 4096 };
+enum { REVOKE_AFTER_US = 200000, SEND_AFTER_US = 600000, SLOW_US = 60000, KEPT_MAX = 4096 };
 
 static int left_until_late; /* so many messages are left, and the last of them is late */
+static int is_slow;
 static struct {
     bufenlarge_channel_t *channel; /* NULL: there is none, or it is sent */
     unsigned flags;
@@ -55,6 +59,8 @@ static void send_kept(send_function_t library)
 static bufenlarge_status_t send_instead(send_function_t library, bufenlarge_channel_t *channel, const struct iovec *iov,
                                         int iov_count, unsigned flags, size_t *bytes_sent_p)
 {
+    if (is_slow && is_eager(iov))
+        usleep(SLOW_US);
     if (kept.channel != NULL)
         send_kept(library);
     if (left_until_late > 0 && is_eager(iov) && --left_until_late == 0)
@@ -85,18 +91,10 @@ static int make(MPI_Comm parent)
     return error;
 }
 
-int main(int argc, char **argv)
+static void make_and_revoke(MPI_Comm parent)
 {
     pthread_t thread;
-    MPI_Comm parent;
-    setenv("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "recursive_doubling", 1);
-    test_begin_threads(argc, argv, (test_options_t) { 0 }, MPI_THREAD_MULTIPLE);
-    if (test_size != 4)
-        FAIL("%d ranks: allowed are 4", test_size);
     const struct scene scene = scenes[test_options.rounds];
-    MPI_Comm_dup(MPI_COMM_WORLD, &parent);
-    MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
-    MPI_Barrier(MPI_COMM_WORLD);
     if (test_rank == scene.revoker && pthread_create(&thread, NULL, revoke_later, &parent) != 0)
         FAIL("there is no thread");
     /* Each agrees with the rank beside it, and then with the one across: the second message is the late one. */
@@ -108,6 +106,37 @@ int main(int argc, char **argv)
         test_expect_class("class of the error", MPIX_ERR_REVOKED, error);
     if (test_rank == scene.late)
         EXPECT_EQUAL("messages until the late one", 0, left_until_late);
+}
+
+static void revoke_and_shrink(MPI_Comm parent)
+{
+    MPI_Comm survivors;
+    if (test_rank == 1)
+        MPIX_Comm_revoke(parent);
+    else
+        test_expect_class("class of the error", MPIX_ERR_REVOKED, MPI_Barrier(parent));
+    is_slow = test_rank == 0;
+    test_expect_class("shrink", MPI_SUCCESS, MPIX_Comm_shrink(parent, &survivors));
+    is_slow = 0;
+    MPI_Comm_set_errhandler(survivors, MPI_ERRORS_RETURN);
+    test_expect_class("barrier of the survivors", MPI_SUCCESS, MPI_Barrier(survivors));
+    MPI_Comm_free(&survivors);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent;
+    setenv("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "recursive_doubling", 1);
+    test_begin_threads(argc, argv, (test_options_t) { 0 }, MPI_THREAD_MULTIPLE);
+    if (test_size != 4)
+        FAIL("%d ranks: allowed are 4", test_size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+    MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (test_options.rounds == 2)
+        revoke_and_shrink(parent);
+    else
+        make_and_revoke(parent);
     MPI_Comm_free(&parent);
     return test_end();
 }
