@@ -77,6 +77,7 @@ quick_death_cases() {
     echo "revoked_between-dup/default/4|program|4|revoked_between|rounds=0|60"
     echo "revoked_between-window/default/4|program|4|revoked_between|rounds=1|60"
     echo "revoked_between-shrink/default/4|program|4|revoked_between|rounds=2|60"
+    program_case signalled shm 4
     echo "deaths/unmet/2|lost|2|unmet|default rounds=0|120"
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6

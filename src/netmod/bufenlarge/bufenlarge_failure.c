@@ -20,6 +20,8 @@
  * computes, or does not get a processor, may be late. */
 static const double ask_after[] = { 0.02, 0.1, 0.5, 1.0, 2.0 };
 #define POLLS_BEFORE_ASKING 64
+/* So often it was asked when the answer is taken for what the signal told of. */
+#define ASKED_ENOUGH 2
 /* Stands for the number of a process that is forgotten. */
 #define FORGOTTEN UINT32_MAX
 #define ASK_TIMES ((int) (sizeof(ask_after) / sizeof(ask_after[0])))
@@ -219,7 +221,7 @@ static void ask(void)
 
 bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void)
 {
-    return MPIDI_global.sigusr1_count != manager.signals || (manager.signals > 0 && manager.asked == 0);
+    return MPIDI_global.sigusr1_count != manager.signals || (manager.signals > 0 && manager.asked < ASKED_ENOUGH);
 }
 
 /* Not while another thread waits for the process manager. */
