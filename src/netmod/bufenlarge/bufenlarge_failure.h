@@ -31,6 +31,8 @@ bool MPIDI_BUFENLARGE_failure_is_to_be_asked(void);
 /* From now on progress ends what waits in vain. `closely`: there is a failed process, or a revoked communicator. Else
  * there is another job, of whose processes nobody says that they have failed. */
 void MPIDI_BUFENLARGE_failure_watch(bool closely);
+/* How many of MPIDI_BUFENLARGE_failures are of the own job. */
+extern int MPIDI_BUFENLARGE_own_failures;
 /* Returns how many processes have failed. */
 int MPIDI_BUFENLARGE_failure_count(void);
 

@@ -9,6 +9,7 @@
 #include "bufenlarge_noinline.h"
 #include "bufenlarge_events.h"
 #include "bufenlarge_exchange.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_knobs.h"
 #include "bufenlarge_members.h"
 #include "bufenlarge_pvars.h"

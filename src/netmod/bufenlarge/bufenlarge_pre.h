@@ -22,10 +22,8 @@ struct MPIR_Win;
 
 /* Whether the calling thread is in a round of progress, in a process with one thread. */
 bool MPIDI_BUFENLARGE_in_progress(void);
-/* How many processes are known to have failed, and how many of these are of the own job; they stay when MPI has ended,
- * until it begins anew. */
+/* How many processes are known to have failed; it stays when MPI has ended, until it begins anew. */
 extern int MPIDI_BUFENLARGE_failures;
-extern int MPIDI_BUFENLARGE_own_failures;
 bool MPIDI_BUFENLARGE_has_failed(uint32_t number);
 /* Called when the process manager has sent its signal: a process has ended. */
 void MPIDI_BUFENLARGE_failure_signal(void);
