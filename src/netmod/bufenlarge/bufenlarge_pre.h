@@ -46,7 +46,7 @@ int MPIDI_BUFENLARGE_comm_error(struct MPIR_Comm *comm);
 void MPIDI_BUFENLARGE_makes_in(struct MPIR_Comm *parent);
 /* Called before MPICH waits for members in a communicator that the program does not have yet, and (false) after that:
  * a revocation of the one in which it is made ends it. */
-void MPIDI_BUFENLARGE_is_made(struct MPIR_Comm *made, bool is_made);
+void MPIDI_BUFENLARGE_set_in_making(struct MPIR_Comm *made, bool in_making);
 
 /* An entry of an address table: the library's number of the process, which is its place in each
  * VCI's table of peers (bufenlarge_peer.c). */

@@ -47,9 +47,9 @@ static void set_made_in(MPIR_Comm * made, uint32_t context)
 }
 
 /* MPIX_Comm_shrink makes one in a communicator that is revoked. */
-void MPIDI_BUFENLARGE_is_made(MPIR_Comm * made, bool is_made)
+void MPIDI_BUFENLARGE_set_in_making(MPIR_Comm * made, bool in_making)
 {
-    const uint32_t context = is_made && MPIDI_BUFENLARGE_repaired == NULL ? makes_in : 0;
+    const uint32_t context = in_making && MPIDI_BUFENLARGE_repaired == NULL ? makes_in : 0;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
     set_made_in(made, context);
     set_made_in(made->node_comm, context);
