@@ -5,13 +5,16 @@
  * MPIX_Comm_shrink two, and the survivors of a job meet by one in MPI_Finalize.
  *
  * The coordinator is the member of lowest rank that has not failed. Every other member sends it what it knows. When the
- * coordinator has heard of all that have not failed, it sends the union of the failures, and the intersection of the
- * rest, to all: the decision.
+ * coordinator has heard of all that have not failed, for itself or for another member, it sends the union of the
+ * failures, and the intersection of the rest, to all: the decision.
  *
  * When the coordinator fails, the next member of lowest rank takes its place. The members that wait send to it, and it
  * sends what it knows to all, since one of them may have the decision already: such a member answers with the decision,
  * which the new coordinator then sends on. So no two members that live on decide differently. A member keeps its last
  * two decisions: it cannot be two consensuses ahead of another one.
+ *
+ * In MPI_Finalize the first coordinator, too, sends what it knows to all: a process that has learned of no failure
+ * waits for the process manager then, and takes no part until it is told.
  */
 #include "mpidimpl.h"
 #include "bufenlarge_consensus.h"
@@ -186,10 +189,12 @@ static void note_failures(consensus_t * consensus, bool * is_failed)
     set_bits(consensus->current.bits, is_failed, (int) consensus->size);
 }
 
-static bool has_heard_all(const consensus_t * consensus, const bool * is_failed, const bool * heard)
+/* Of all but those that have failed, for this process or another member: the decision will say so of these. */
+static bool has_heard_all(const consensus_t * consensus, const bool * heard)
 {
     for (int rank = 0; rank < (int) consensus->size; rank++) {
-        if (rank != consensus->rank && !is_failed[rank] && !heard[rank])
+        const bool has_failed = (consensus->current.bits[rank / 8] >> (rank % 8) & 1) != 0;
+        if (rank != consensus->rank && !has_failed && !heard[rank])
             return false;
     }
     return true;
@@ -208,10 +213,10 @@ void MPIDI_BUFENLARGE_consensus_advance(consensus_t * consensus, bool * is_faile
         *asked_p = coordinator;
         if (coordinator != rank)
             send_to(consensus, &consensus->current, coordinator);
-        else if (rank > 0)
+        else if (rank > 0 || consensus->comm == NULL)
             send_to_all(consensus, &consensus->current, is_failed);
     }
-    if (!decided && (coordinator != rank || !has_heard_all(consensus, is_failed, heard)))
+    if (!decided && (coordinator != rank || !has_heard_all(consensus, heard)))
         return;
     decide(consensus);
     if (coordinator == rank)
@@ -284,6 +289,13 @@ void MPIDI_BUFENLARGE_consensus_destroy(consensus_t * consensus)
     MPL_free(consensus->current.bits);
     MPL_free(consensus->last.bits);
     MPL_free(consensus);
+}
+
+bool MPIDI_BUFENLARGE_consensus_is_waited_for(uint32_t context_id)
+{
+    const arrived_t *arrived;
+    DL_SEARCH_SCALAR(inbox, arrived, context_id, context_id);
+    return arrived != NULL;
 }
 
 void MPIDI_BUFENLARGE_consensus_clear(void)

@@ -46,6 +46,8 @@ void MPIDI_BUFENLARGE_consensus_warn(MPIDI_BUFENLARGE_consensus_t * consensus);
 /* Another member has done so. */
 bool MPIDI_BUFENLARGE_consensus_is_warned(const MPIDI_BUFENLARGE_consensus_t * consensus);
 void MPIDI_BUFENLARGE_consensus_destroy(MPIDI_BUFENLARGE_consensus_t * consensus);
+/* Another member has sent something that is not used yet. */
+bool MPIDI_BUFENLARGE_consensus_is_waited_for(uint32_t context_id);
 /* Forgets all that has come. */
 void MPIDI_BUFENLARGE_consensus_clear(void);
 

@@ -126,6 +126,8 @@ extern __thread MPIR_Comm *MPIDI_BUFENLARGE_repaired;
 void MPIDI_BUFENLARGE_repair_give_up(MPIR_Comm * comm);
 /* One look at whether all processes of the job that have not failed have called this, in MPI_Finalize. */
 bool MPIDI_BUFENLARGE_survivors_met(void);
+/* Another process of the job wants to meet this one there. */
+bool MPIDI_BUFENLARGE_survivors_wait(void);
 /* Takes a message of another process about the communicator with this context. Returns what is wrong with it. */
 const char *MPIDI_BUFENLARGE_consensus_arrived(uint32_t context_id, const void *data, size_t bytes);
 /* The communicator is about to be freed. */

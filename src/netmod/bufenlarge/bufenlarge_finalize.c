@@ -116,14 +116,15 @@ static bool all_may_close(void)
 }
 
 /* Whether a process of the own job has failed, or may have: a signal that nobody has asked about tells of one of any
- * job. */
+ * job, and others that want to meet know of one. */
 static bool any_own_lost(void)
 {
     for (int i = 0; i < MPIDI_BUFENLARGE_VCIS; i++) {
         if (MPIDI_BUFENLARGE_vci(i)->own_lost)
             return true;
     }
-    return MPIDI_BUFENLARGE_own_failures > 0 || MPIDI_BUFENLARGE_failure_is_to_be_asked();
+    return MPIDI_BUFENLARGE_own_failures > 0 || MPIDI_BUFENLARGE_failure_is_to_be_asked()
+        || MPIDI_BUFENLARGE_survivors_wait();
 }
 
 /* Makes progress until all backlogs are empty: their messages are sent, or the peer is lost and they are
@@ -151,7 +152,9 @@ static bool waits_in_vain(MPL_time_t * since, bool * is_set, bool lost_before)
         MPL_wtime(since);
     *is_set = true;
     const double seconds = MPIDI_BUFENLARGE_seconds_since(since);
-    if (!lost_before && !MPIDI_BUFENLARGE_failure_is_to_be_asked() && seconds < LEFT_WAIT_SECONDS)
+    const bool is_certain = lost_before || MPIDI_BUFENLARGE_failure_is_to_be_asked()
+        || MPIDI_BUFENLARGE_survivors_wait();
+    if (!is_certain && seconds < LEFT_WAIT_SECONDS)
         return false;
     return MPIDI_BUFENLARGE_survivors_met() || seconds >= LOST_WAIT_SECONDS;
 }

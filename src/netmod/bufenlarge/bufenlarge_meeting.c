@@ -139,6 +139,11 @@ static bool begin_meeting(void)
     return true;
 }
 
+bool MPIDI_BUFENLARGE_survivors_wait(void)
+{
+    return MPIDI_BUFENLARGE_consensus_is_waited_for(MPIDI_BUFENLARGE_FINALIZE_CONTEXT);
+}
+
 bool MPIDI_BUFENLARGE_survivors_met(void)
 {
     if (!begin_meeting())

@@ -8,6 +8,7 @@
  * A message in a communicator that this process does not have yet is taken: the other process may have made it first.
  */
 #include "mpidimpl.h"
+#include "bufenlarge_consensus.h"
 #include "bufenlarge_failure.h"
 #include "bufenlarge_members.h"
 #include <pthread.h>
@@ -178,6 +179,8 @@ const char *MPIDI_BUFENLARGE_check_other_job(uint32_t number, const MPIDI_BUFENL
             return check_am(number, wire, am_hdr);
         case MPIDI_BUFENLARGE_KIND_REVOKE:
         case MPIDI_BUFENLARGE_KIND_CONSENSUS:
+            if (wire->detail == MPIDI_BUFENLARGE_FINALIZE_CONTEXT)
+                return MPIDI_BUFENLARGE_CONTRADICTION;
             return MPIDI_BUFENLARGE_check_sender(number, wire->detail, ANY_RANK);
         case MPIDI_BUFENLARGE_KIND_RMA_OPERATIONS:
         case MPIDI_BUFENLARGE_KIND_RMA_REPLIES:
