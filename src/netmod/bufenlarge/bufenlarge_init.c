@@ -38,12 +38,31 @@ static void check_sizes(void)
     MPL_COMPILE_TIME_ASSERT(2 * BUFENLARGE_NAME_BYTES + 64 < MPI_MAX_PORT_NAME);
 }
 
+/* MPI begins again, with a session, when it was ended before. A process that has failed takes no part in what all do
+ * through the process manager then, and it would wait for that process: so this one does not begin. */
+static int check_all_live(void)
+{
+    static bool began_before;
+    int mpi_errno = MPI_SUCCESS;
+    char text[BUFENLARGE_MESSAGE_BYTES];
+    char *failed = began_before ? MPIDI_BUFENLARGE_failed_list() : NULL;
+    began_before = true;
+    if (failed != NULL && failed[0] != '\0') {
+        snprintf(text, sizeof(text), "MPI does not begin again: these ranks of the job have failed: %s", failed);
+        mpi_errno = MPIDI_BUFENLARGE_error(BUFENLARGE_ERR_PEER, text);
+    }
+    MPL_free(failed);
+    return mpi_errno;
+}
+
 int MPIDI_BUFENLARGE_init_local(int *tag_bits)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_FUNC_ENTER;
 
     check_sizes();
+    if ((mpi_errno = check_all_live()) != MPI_SUCCESS)
+        goto fn_exit;
     MPIDI_BUFENLARGE_failures = MPIDI_BUFENLARGE_own_failures = 0;
     MPIDI_BUFENLARGE_members_reset();
     MPIDI_BUFENLARGE_begin_with_world();
