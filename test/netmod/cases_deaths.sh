@@ -31,6 +31,11 @@ death_cases() {
         creation_cases "$setting"
         echo "deaths/comms-$setting/4|lost|4|deaths_comms|$setting rounds=0|60"
         echo "deaths/later-$setting/4|lost|4|deaths_later|$setting rounds=0|60"
+        echo "deaths/unreceived-$setting/3|lost|3|deaths_end|$setting rounds=0|60"
+        echo "deaths/untold-$setting/4|lost|4|deaths_end|$setting rounds=1|60"
+        echo "deaths/parted-$setting/3|lost|3|deaths_end|$setting rounds=2|60"
+        # 4.0 and 4.1 cannot begin again, and 4.2 does not return this error.
+        [[ $version == 4.[0-2]* ]] || echo "deaths/begin-again-$setting/3|lost|3|deaths_end|$setting rounds=3|60"
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
         program_case revoked "$setting" 3
         program_case revoked_early "$setting" 4

@@ -64,7 +64,10 @@ static inline void step(const char *what)
 static inline int end_of_survivors(void)
 {
     step("finalize");
-    MPI_Finalize();
+    if (MPI_Finalize() != MPI_SUCCESS) {
+        fprintf(stderr, "rank %d: MPI_Finalize returned an error\n", test_rank);
+        return 1;
+    }
     if (test_rank == 1)
         puts(" No Errors");
     return 0;

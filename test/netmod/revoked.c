@@ -5,6 +5,7 @@
  * each of these, so often:
  *
  *   a synchronous message, whose receiver makes no progress until it was revoked
+ *   one that nobody receives, and is never answered: the communicator is disconnected all the same
  *   a large one with gaps, whose receiver makes none
  *   a large one with gaps, whose sender makes none once it has sent: its data comes to a receive that was ended
  *   a large one without gaps, that nobody receives until then: the sender gets its data back, unread
@@ -23,9 +24,9 @@
 
 #include "support.h"
 
-enum { TAG = 1, BEHIND, NEVER, BLOCKS = 5000, DOUBLES = 16 * BLOCKS };
+enum { TAG = 1, BEHIND, NEVER, BLOCKS = 5000, DOUBLES = 16 * BLOCKS, LIMIT = 20 };
 enum step { UNDER_WAY = 1, ENDED, STEPS };
-enum kind { SYNCHRONOUS, SENDER_WAITS, RECEIVER_WAITS, NOBODY_RECEIVES, KINDS };
+enum kind { SYNCHRONOUS, UNANSWERED, SENDER_WAITS, RECEIVER_WAITS, NOBODY_RECEIVES, KINDS };
 
 static double gaps[DOUBLES];
 static MPI_Datatype gapped;
@@ -89,7 +90,7 @@ static void expect_nothing(int from)
 static void send(MPI_Comm comm, enum kind kind)
 {
     MPI_Request request, behind = MPI_REQUEST_NULL;
-    if (kind == SYNCHRONOUS)
+    if (kind == SYNCHRONOUS || kind == UNANSWERED)
         MPI_Issend(&test_rank, 1, MPI_INT, 1, TAG, comm, &request);
     else if (kind == NOBODY_RECEIVES)
         MPI_Isend(gaps, DOUBLES, MPI_DOUBLE, 1, TAG, comm, &request);
@@ -101,7 +102,7 @@ static void send(MPI_Comm comm, enum kind kind)
     }
     const int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Wait(&behind, MPI_STATUS_IGNORE);
-    if (kind == SYNCHRONOUS || kind == SENDER_WAITS) {
+    if (kind == SYNCHRONOUS || kind == UNANSWERED || kind == SENDER_WAITS) {
         expect_revoked(error);
         reach(ENDED);
     }
@@ -144,7 +145,7 @@ static void receive(MPI_Comm comm, enum kind kind)
     wait_for(ENDED);
     if (kind == SYNCHRONOUS)
         MPI_Recv(&word, 1, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE);
-    else
+    else if (kind == SENDER_WAITS)
         MPI_Recv(gaps, 1, gapped, 0, TAG, comm, MPI_STATUS_IGNORE);
     expect_nothing(0);
 }
@@ -167,7 +168,12 @@ static void act(enum kind kind)
     }
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     EXPECT_EQUAL("sum", test_size, sum);
-    MPI_Comm_free(&comm);
+    alarm(LIMIT);
+    if (kind == UNANSWERED)
+        MPI_Comm_disconnect(&comm);
+    else
+        MPI_Comm_free(&comm);
+    alarm(0);
     acts++;
 }
 
