@@ -4,6 +4,8 @@
 without which there would be none.
 
     circles.py OBJECTS SOURCES...    OBJECTS is the folder of the objects as libtool names them (PREFIX-NAME.o)
+    circles.py --undeclared ...      prints each function that a file uses of another and that no header beside the
+                                     sources names: MPICH's flags leave calls without a declaration to be a warning
 
 File A uses file B where the object of A refers to a function, or to data with initial values such as a table of
 functions, that the object of B defines. Data without initial values are state that refers to nothing, and do not
@@ -11,6 +13,7 @@ count. Inline functions of headers count for the file that includes and uses the
 """
 import glob
 import os
+import re
 import subprocess
 import sys
 
@@ -88,13 +91,30 @@ def upward(graph, circle):
             if other in place and place[other] < place[name]]
 
 
+def print_undeclared(graph, headers):
+    declared = set()
+    for header in headers:
+        with open(header) as file:
+            declared.update(re.findall(r"\w+", file.read()))
+    for name, uses in sorted(graph.items()):
+        for other, used in sorted(uses.items()):
+            for symbol in sorted(used - declared):
+                if symbol.startswith("MPID_"):  # what a device has to have: MPICH's headers declare it
+                    continue
+                print(f"{name} uses {symbol} of {other}, which no header declares")
+
+
 def main():
-    folder, sources = sys.argv[1], sys.argv[2:]
+    undeclared = sys.argv[1:2] == ["--undeclared"]
+    folder, *sources = sys.argv[1 + undeclared:] or [""]
     if len(sources) < 2:
         sys.exit("usage: circles.py OBJECTS SOURCES...")
     graph = make_graph(find_objects(folder, sources))
     if not any(graph.values()):
         sys.exit(f"the objects in {folder} do not use each other at all")
+    if undeclared:
+        print_undeclared(graph, glob.glob(os.path.join(os.path.dirname(sources[0]), "*.h")))
+        return
     for circle in find_circles(graph):
         print(f"a circle of {len(circle)} files: {' '.join(sorted(circle))}")
         for name, other, names in upward(graph, circle):

@@ -26,6 +26,12 @@ report "refused: a circle of two files" "$(
     grep -qx 'a circle of 2 files: b.c c.c' <<<"$(circles)" || echo "circles.py printed: $(circles)")"
 report "refused: and the call that closes it is named" "$(
     grep -qxE '  (b.c uses c.c: c|c.c uses b.c: b)' <<<"$(circles)" || echo "circles.py printed: $(circles)")"
+report "refused: a function that no header declares" "$(
+    undeclared=$(python3 test/build/circles.py --undeclared "$work/circle" "$work/circle"/[abc].c 2>&1)
+    grep -qx 'a.c uses b of b.c, which no header declares' <<<"$undeclared" || echo "circles.py printed: $undeclared")"
+echo 'void a(void), b(void), c(void);' >"$work/circle/abc.h"
+report "functions that a header declares are allowed" "$(
+    python3 test/build/circles.py --undeclared "$work/circle" "$work/circle"/[abc].c 2>&1)"
 netmod_code 'b();' 'c();' ''
 echo 'void (*const table[])(void) = { a };' >>"$work/circle/b.c"
 echo 'extern void (*const table[])(void); void d(void); void d(void) { table[0](); }' >>"$work/circle/a.c"
