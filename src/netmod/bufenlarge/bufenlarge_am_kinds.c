@@ -104,7 +104,7 @@ static const char *take_report(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, cons
 static const char *take_spawn(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer, const MPIDI_BUFENLARGE_wire_t * wire,
                               const void *am_hdr, const void *data)
 {
-    const MPIDI_BUFENLARGE_spawn_key_t key = MPIDI_BUFENLARGE_spawn_key((int) wire->detail);
+    const MPIDI_BUFENLARGE_spawn_key_t key = MPIDI_BUFENLARGE_spawn_key((int) wire->detail, peer);
     MPIDI_BUFENLARGE_spawn_arrived(&key, data, (size_t) wire->data_bytes);
     return NULL;
 }

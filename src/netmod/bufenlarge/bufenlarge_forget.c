@@ -65,6 +65,8 @@ static void forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number)
         return;
     if (peer)
         MPIDI_BUFENLARGE_eager_limit_arrived(vci, peer, false);
+    if (MPIDI_BUFENLARGE_has_failed(number))
+        MPIDI_BUFENLARGE_spawn_forget(number);
     MPIDI_BUFENLARGE_peer_forget(vci, number);
     MPIDI_BUFENLARGE_failure_forget(number);
     MPIDI_BUFENLARGE_revoked_early_forget(number);

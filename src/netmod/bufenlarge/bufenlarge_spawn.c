@@ -129,8 +129,9 @@ int MPIDI_BUFENLARGE_dynamic_send(MPIDI_BUFENLARGE_place_t remote, int tag, cons
 
 int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
-    const MPIDI_BUFENLARGE_spawn_key_t key = MPIDI_BUFENLARGE_spawn_key(tag);
     const MPIDI_BUFENLARGE_peer_t *from = callee;
+    const MPIDI_BUFENLARGE_spawn_key_t key =
+        MPIDI_BUFENLARGE_spawn_key(tag, from ? from->number : MPIDI_BUFENLARGE_ANYBODY);
     MPL_time_t begin;
     bool late = false;
     MPL_wtime(&begin);

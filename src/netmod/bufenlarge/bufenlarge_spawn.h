@@ -23,23 +23,27 @@ void MPIDI_BUFENLARGE_reach_out(MPIDI_BUFENLARGE_vci_t * vci);
 void MPIDI_BUFENLARGE_peer_forget(MPIDI_BUFENLARGE_vci_t * vci, uint32_t number);
 
 /* bufenlarge_spawn_queue.c: messages that have come and that no call has asked for, with the first VCI's lock. What is
- * of a certain process and communicator (KIND_LEADERS) is asked for by these, too. */
+ * of a certain communicator (KIND_LEADERS) is asked for by that, too. */
 typedef struct {
     uint32_t kind;
     int tag;
-    uint32_t peer;
+    uint32_t peer;              /* the sender; MPIDI_BUFENLARGE_ANYBODY asks for anybody's request to connect */
     uint32_t context_id;
 } MPIDI_BUFENLARGE_spawn_key_t;
 
-MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_spawn_key_t MPIDI_BUFENLARGE_spawn_key(int tag)
+#define MPIDI_BUFENLARGE_ANYBODY UINT32_MAX
+
+MPL_STATIC_INLINE_PREFIX MPIDI_BUFENLARGE_spawn_key_t MPIDI_BUFENLARGE_spawn_key(int tag, uint32_t peer)
 {
-    return (MPIDI_BUFENLARGE_spawn_key_t) {.kind = MPIDI_BUFENLARGE_KIND_SPAWN,.tag = tag};
+    return (MPIDI_BUFENLARGE_spawn_key_t) {.kind = MPIDI_BUFENLARGE_KIND_SPAWN,.tag = tag,.peer = peer};
 }
 
 void MPIDI_BUFENLARGE_spawn_arrived(const MPIDI_BUFENLARGE_spawn_key_t * key, const void *data, size_t bytes);
 /* Takes the oldest message with this key out of the list, with at most `bytes` of its *got_p. Returns false when there
  * is none. */
 bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes, size_t * got_p);
+/* The process has failed, and its number is about to be forgotten. */
+void MPIDI_BUFENLARGE_spawn_forget(uint32_t number);
 void MPIDI_BUFENLARGE_spawn_finalize(void);
 
 /* bufenlarge_spawn_queue.c: the data of KIND_LEADERS begins with the context at the receiver. */

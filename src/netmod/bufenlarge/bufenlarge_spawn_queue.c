@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bufenlarge_spawn_queue.c: messages between processes that connect, from their arrival until a call asks for them. */
 #include "mpidimpl.h"
+#include "bufenlarge_failure.h"
 #include "bufenlarge_spawn.h"
 #include "utlist.h"
 
@@ -40,16 +41,38 @@ void MPIDI_BUFENLARGE_spawn_finalize(void)
         discard(arrived_list);
 }
 
-static bool is_equal(const MPIDI_BUFENLARGE_spawn_key_t * a, const MPIDI_BUFENLARGE_spawn_key_t * b)
+void MPIDI_BUFENLARGE_spawn_forget(uint32_t number)
 {
-    return a->kind == b->kind && a->tag == b->tag && a->peer == b->peer && a->context_id == b->context_id;
+    arrived_t *arrived, *after;
+    DL_FOREACH_SAFE(arrived_list, arrived, after) {
+        if (arrived->key.peer == number)
+            discard(arrived);
+    }
+}
+
+/* A request to connect has the name of its sender, an answer has not. */
+static bool is_request(const arrived_t * arrived)
+{
+    return arrived->key.kind == MPIDI_BUFENLARGE_KIND_SPAWN && arrived->bytes > BUFENLARGE_NAME_BYTES;
+}
+
+static bool is_asked_for(const arrived_t * arrived, const MPIDI_BUFENLARGE_spawn_key_t * key)
+{
+    const MPIDI_BUFENLARGE_spawn_key_t *own = &arrived->key;
+    if (own->kind != key->kind || own->tag != key->tag || own->context_id != key->context_id)
+        return false;
+    return key->peer == MPIDI_BUFENLARGE_ANYBODY ? is_request(arrived) : own->peer == key->peer && !is_request(arrived);
 }
 
 bool MPIDI_BUFENLARGE_spawn_take(const MPIDI_BUFENLARGE_spawn_key_t * key, void *buf, size_t bytes, size_t * got_p)
 {
-    arrived_t *arrived;
-    DL_FOREACH(arrived_list, arrived) {
-        if (is_equal(&arrived->key, key)) {
+    arrived_t *arrived, *after;
+    DL_FOREACH_SAFE(arrived_list, arrived, after) {
+        if (!is_asked_for(arrived, key))
+            continue;
+        if (is_request(arrived) && MPIDI_BUFENLARGE_has_failed(arrived->key.peer)) {
+            discard(arrived);
+        } else {
             *got_p = arrived->bytes;
             memcpy(buf, arrived->data, MPL_MIN(bytes, arrived->bytes));
             discard(arrived);
