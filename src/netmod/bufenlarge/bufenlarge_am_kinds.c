@@ -43,6 +43,8 @@ static const char *check_handler(const MPIDI_BUFENLARGE_wire_t * wire, const voi
         return "it sent an active message that has no handler";
     if (wire->handler_id == MPIDIG_SEND && unlikely(!send_is_valid(wire, am_hdr)))
         return MPIDI_BUFENLARGE_CONTRADICTION;
+    if (wire->handler_id == MPIDIG_PART_SEND_INIT && wire->am_hdr_bytes < sizeof(MPIDIG_part_send_init_msg_t))
+        return MPIDI_BUFENLARGE_CONTRADICTION;
     return NULL;
 }
 

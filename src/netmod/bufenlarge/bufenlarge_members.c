@@ -164,10 +164,12 @@ const char *MPIDI_BUFENLARGE_check_sender(uint32_t number, uint32_t context_id, 
 static const char *check_am(uint32_t number, const MPIDI_BUFENLARGE_wire_t * wire, const void *am_hdr)
 {
     const MPIDIG_hdr_t *hdr = am_hdr;
+    const MPIDIG_part_send_init_msg_t *part = am_hdr;
     if (wire->handler_id == MPIDIG_SEND)
         return MPIDI_BUFENLARGE_check_sender(number, (uint32_t) hdr->context_id, hdr->src_rank);
-    return wire->handler_id == MPIDIG_PART_SEND_INIT || is_right(number, NO_CONTEXT, ANY_RANK) ? NULL :
-        "it sent a message without a communicator in common";
+    if (wire->handler_id == MPIDIG_PART_SEND_INIT)
+        return MPIDI_BUFENLARGE_check_sender(number, (uint32_t) part->context_id, part->src_rank);
+    return is_right(number, NO_CONTEXT, ANY_RANK) ? NULL : "it sent a message without a communicator in common";
 }
 
 /* Returns what is wrong with the message of a process of another job; NULL when nothing is. */
