@@ -52,6 +52,8 @@ MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_BUFENLARGE_number_of(MPIR_Comm * comm, i
 
 /* Marks the communicator as revoked, and tells all its members. With the first VCI's lock. */
 void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm);
+/* The communicator is about to be used: it is revoked when it is that of a group of a revoked intercommunicator. */
+void MPIDI_BUFENLARGE_revoked_inherit(MPIR_Comm * comm);
 /* Whether messages with this context are of a communicator that was revoked, and may have been freed since. */
 bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id);
 /* Whether what waits in the communicator ends: it is revoked, or the one is in which it is made. */

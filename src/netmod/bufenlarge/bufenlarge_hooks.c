@@ -25,6 +25,7 @@ int MPIDI_BUFENLARGE_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
     MPIDI_COMM(comm, netmod.bufenlarge).listed = false;
     MPIDI_COMM(comm, netmod.bufenlarge).repaired = MPIDI_BUFENLARGE_repaired;
     MPIDI_COMM(comm, netmod.bufenlarge).made_in = 0;
+    MPIDI_BUFENLARGE_revoked_inherit(comm);
     return MPI_SUCCESS;
 }
 

@@ -21,6 +21,14 @@ static void mark(MPIR_Comm * comm)
     revoked.bits[comm->recvcontext_id / 16] |= (uint8_t) (1u << comm->recvcontext_id / 2 % 8);
 }
 
+/* With the communicators of its nodes. */
+static void mark_all(MPIR_Comm * comm)
+{
+    mark(comm);
+    mark(comm->node_comm);
+    mark(comm->node_roots_comm);
+}
+
 bool MPIDI_BUFENLARGE_is_revoked(uint32_t context_id)
 {
     return context_id < CONTEXTS && (revoked.bits[context_id / 16] >> context_id / 2 % 8 & 1) != 0;
@@ -64,6 +72,17 @@ bool MPIDI_BUFENLARGE_is_ended(const MPIR_Comm * comm)
     return comm->revoked || (made_in != 0 && MPIDI_BUFENLARGE_is_revoked(made_in - 1));
 }
 
+void MPIDI_BUFENLARGE_revoked_inherit(MPIR_Comm * comm)
+{
+    const uint32_t context = comm->recvcontext_id;
+    if (!MPIDI_BUFENLARGE_any_revoked() || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, context) == 0)
+        return;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
+    if (MPIDI_BUFENLARGE_is_revoked(MPIR_CONTEXT_SET_FIELD(IS_LOCALCOMM, context, 0)))
+        mark(comm);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
+}
+
 /* -- revoking -- */
 
 /* Tells all members of one of the communicator's groups. Each process that learns of it tells all the others, so that
@@ -87,9 +106,10 @@ void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm)
 {
     if (comm->revoked)
         return;
-    mark(comm);
-    mark(comm->node_comm);
-    mark(comm->node_roots_comm);
+    mark_all(comm);
+    /* In which a group of an intercommunicator does its part of collective operations, once it has done one. */
+    if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM && comm->local_comm)
+        mark_all(comm->local_comm);
     tell(comm, comm->remote_size, false, comm->context_id);
     if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM)
         tell(comm, comm->local_size, true, comm->recvcontext_id);
