@@ -54,6 +54,11 @@
  * ended. The survivors meet earlier, unless one of them does not know of the loss. */
 #define LOST_WAIT_SECONDS 5.0
 
+/* How long a process that does not wait for the barrier any more goes on making progress, until its last words are
+ * written: the survivors' decision. And how much longer at least, in which the barrier may end after all. */
+#define LAST_WORDS_SECONDS 1.0
+#define LAST_LOOK_SECONDS 0.05
+
 typedef struct {
     pthread_t thread;
     MPL_atomic_int_t done;
@@ -159,6 +164,19 @@ static bool waits_in_vain(MPL_time_t * since, bool * is_set, bool lost_before)
     return MPIDI_BUFENLARGE_survivors_met() || seconds >= LOST_WAIT_SECONDS;
 }
 
+/* Returns whether the barrier has ended meanwhile. */
+static bool ends_at_last(barrier_t * barrier)
+{
+    MPL_time_t since;
+    double seconds = 0;
+    MPL_wtime(&since);
+    while (seconds < LAST_LOOK_SECONDS || (seconds < LAST_WORDS_SECONDS && !all_may_close())) {
+        make_progress();
+        seconds = MPIDI_BUFENLARGE_seconds_since(&since);
+    }
+    return MPL_atomic_acquire_load_int(&barrier->done);
+}
+
 static int barrier_with_progress(void)
 {
     barrier_t barrier;
@@ -178,6 +196,7 @@ static int barrier_with_progress(void)
         make_progress();
         in_vain = waits_in_vain(&since, &is_set, lost_before);
     }
+    in_vain = in_vain && !ends_at_last(&barrier);
     if (in_vain) {
         pthread_cancel(barrier.thread); /* it reads from a pipe that stays empty */
         MPIDI_BUFENLARGE_own_failures = MPL_MAX(MPIDI_BUFENLARGE_own_failures, 1);
