@@ -77,12 +77,15 @@ static failure_t failure_at(int i)
 
 bool MPIDI_BUFENLARGE_has_failed(uint32_t number)
 {
-    const int count = MPIDI_BUFENLARGE_failure_count();
-    for (int i = first_place(); i < count; i++) {
-        if (failure_at(i).number == number)
-            return true;
-    }
-    return false;
+    bool found = false;
+    if (MPIDI_BUFENLARGE_failure_count() == first_place())
+        return false;
+    pthread_mutex_lock(&failures.mutex);
+    const int places = MPL_atomic_relaxed_load_int(&failures.count) - first_place();
+    for (int i = 0; i < places && !found; i++)
+        found = failures.list[i].number == number;
+    pthread_mutex_unlock(&failures.mutex);
+    return found;
 }
 
 static bool watches_closely;    /* a communicator was revoked, or the process manager has sent a signal */
