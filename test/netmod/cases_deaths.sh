@@ -30,6 +30,7 @@ death_cases() {
         [ "$setting" != shm ] || node_cases
         creation_cases "$setting"
         echo "deaths/comms-$setting/4|lost|4|deaths_comms|$setting rounds=0|60"
+        echo "deaths/inter-$setting/4|lost|4|deaths_inter|$setting rounds=0|60"
         echo "deaths/later-$setting/4|lost|4|deaths_later|$setting rounds=0|60"
         echo "deaths/unreceived-$setting/3|lost|3|deaths_end|$setting rounds=0|60"
         echo "deaths/untold-$setting/4|lost|4|deaths_end|$setting rounds=1|60"
@@ -83,6 +84,8 @@ quick_death_cases() {
     echo "revoked_between-window/default/4|program|4|revoked_between|rounds=1|60"
     echo "revoked_between-shrink/default/4|program|4|revoked_between|rounds=2|60"
     program_case signalled shm 4
+    echo "callers-busy/default/1|lost|1|callers|default rounds=1|60"
+    echo "callers-dead/default/1|lost|1|callers|default rounds=2|60"
     echo "deaths/unmet/2|lost|2|unmet|default rounds=0|120"
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6

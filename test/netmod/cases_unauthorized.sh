@@ -8,4 +8,5 @@ unauthorized_cases() {
     echo "unauthorized/fabric-one-slot|unauthorized|4|p2p_random|unauthorized_fabric one-slot|120"
     echo "impostor-message/default/2|program|2|impostor|threads=1|60"
     echo "impostor-revoke/default/2|program|2|impostor|threads=2|60"
+    echo "impostor-partitioned/default/2|program|2|impostor|threads=3|60"
 }

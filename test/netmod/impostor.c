@@ -2,8 +2,9 @@
 /*
  * impostor.c: a process of another job, which rank 0 has a communicator with, speaks as a rank of
  * MPI_COMM_WORLD: threads=1 sends a message that looks as if it came from rank 1, threads=2 says that MPI_COMM_WORLD
- * was revoked. It makes them in a function that MPI calls in place of the library's send (docs/wire-protocol.md,
- * section 9). The connection has to end, and MPI_COMM_WORLD to be right. Two ranks.
+ * was revoked, threads=3 begins partitioned communication as rank 1. It makes them in a function that MPI calls in
+ * place of the library's send (docs/wire-protocol.md, section 9). The connection has to end, and MPI_COMM_WORLD to be
+ * right. Two ranks.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "support.h"
 
 enum { TAG = 77, READY = 1, FORGED = 13, REAL = 42 };
-enum { REVOKE = 10 }; /* a kind of message */
+enum { ACTIVE = 1, REVOKE = 10 }; /* kinds of message */
 
 /* docs/wire-protocol.md, section 9. */
 typedef struct {
@@ -23,7 +24,37 @@ typedef struct {
     int32_t rank, tag;
 } eager_header_t;
 
+/* Begins what MPICH sends for MPI_Psend_init. Up to 4.3 a context has 2 bytes, and 2 without use follow. */
+typedef struct {
+    int32_t rank, tag, context;
+} partitioned_header_t;
+
 static int forge;
+
+/* Changes who has sent it. */
+static bufenlarge_status_t send_partitioned(send_function_t library, bufenlarge_channel_t *channel,
+                                            const struct iovec *iov, int iov_count, unsigned flags,
+                                            size_t *bytes_sent_p)
+{
+    unsigned char message[256];
+    partitioned_header_t header;
+    struct iovec changed = { .iov_base = message };
+    for (int i = 0; i < iov_count; i++) {
+        if (changed.iov_len + iov[i].iov_len > sizeof(message))
+            return library(channel, iov, iov_count, flags, bytes_sent_p);
+        memcpy(message + changed.iov_len, iov[i].iov_base, iov[i].iov_len);
+        changed.iov_len += iov[i].iov_len;
+    }
+    if (message[0] == ACTIVE && changed.iov_len >= HEADER_BYTES + sizeof(header)) {
+        memcpy(&header, message + HEADER_BYTES, sizeof(header));
+        if (header.tag == TAG) {
+            header.rank = 1;
+            header.context = 0; /* of MPI_COMM_WORLD */
+        }
+        memcpy(message + HEADER_BYTES, &header, sizeof(header));
+    }
+    return library(channel, &changed, 1, flags, bytes_sent_p);
+}
 
 static bufenlarge_status_t send_instead(send_function_t library, bufenlarge_channel_t *channel, const struct iovec *iov,
                                         int iov_count, unsigned flags, size_t *bytes_sent_p)
@@ -31,6 +62,8 @@ static bufenlarge_status_t send_instead(send_function_t library, bufenlarge_chan
     eager_header_t header;
     struct iovec changed[2];
 
+    if (forge == 3)
+        return send_partitioned(library, channel, iov, iov_count, flags, bytes_sent_p);
     if (forge == 0 || iov_count != 2 || !is_eager(iov))
         return library(channel, iov, iov_count, flags, bytes_sent_p);
     memcpy(&header, iov[0].iov_base, HEADER_BYTES);
@@ -50,11 +83,17 @@ static bufenlarge_status_t send_instead(send_function_t library, bufenlarge_chan
 static int be_impostor(MPI_Comm parent)
 {
     int word = READY;
+    MPI_Request partitioned;
     MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
     MPI_Send(&word, 1, MPI_INT, 0, TAG, parent);
     forge = test_options.threads;
     word = FORGED;
-    MPI_Send(&word, 1, MPI_INT, 0, TAG, parent);
+    if (forge == 3) {
+        MPI_Psend_init(&word, 1, 1, MPI_INT, 0, TAG, parent, MPI_INFO_NULL, &partitioned);
+        MPI_Start(&partitioned);
+    } else {
+        MPI_Send(&word, 1, MPI_INT, 0, TAG, parent);
+    }
     forge = 0;
     MPI_Recv(&word, 1, MPI_INT, 0, TAG, parent, MPI_STATUS_IGNORE);
     MPI_Finalize();
@@ -66,7 +105,12 @@ static void be_called(MPI_Comm child)
     int word = 0, other = 0;
     MPI_Request real;
     MPI_Comm_set_errhandler(child, MPI_ERRORS_RETURN);
-    MPI_Irecv(&word, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &real);
+    if (test_options.threads == 3) {
+        MPI_Precv_init(&word, 1, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &real);
+        MPI_Start(&real);
+    } else {
+        MPI_Irecv(&word, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &real);
+    }
     MPI_Recv(&other, 1, MPI_INT, 0, TAG, child, MPI_STATUS_IGNORE);
     EXPECT_EQUAL("word of the other job", READY, other);
     if (MPI_Recv(&other, 1, MPI_INT, 0, TAG, child, MPI_STATUS_IGNORE) == MPI_SUCCESS)
@@ -74,12 +118,28 @@ static void be_called(MPI_Comm child)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Wait(&real, MPI_STATUS_IGNORE);
     EXPECT_EQUAL("word of rank 1", REAL, word);
+    if (test_options.threads == 3)
+        MPI_Request_free(&real);
+}
+
+static void send_real(void)
+{
+    int word = REAL;
+    MPI_Request request;
+    if (test_options.threads != 3) {
+        MPI_Send(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Psend_init(&word, 1, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    MPI_Pready(0, request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
 }
 
 int main(int argc, char **argv)
 {
     MPI_Comm parent, child;
-    int word = REAL;
     test_begin(argc, argv, (test_options_t) { .threads = 1, .seed = 1 });
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL)
@@ -92,7 +152,7 @@ int main(int argc, char **argv)
         be_called(child);
     } else {
         MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Send(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+        send_real();
     }
     return test_end();
 }
