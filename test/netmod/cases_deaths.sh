@@ -40,6 +40,7 @@ death_cases() {
         echo "deaths/last-words-$setting/4|lost|4|last_words|$setting rounds=1|60"
         program_case revoked "$setting" 3
         program_case revoked_early "$setting" 4
+        program_case revoked_accept "$setting" 3
         echo "deaths/orphans-$setting/3|lost|3|orphans|$setting rounds=0|60"
     done
 }

@@ -42,6 +42,9 @@ int MPIDI_BUFENLARGE_window_collective(struct MPIR_Win *win, int mpi_errno);
  * them has failed or the communicator is revoked. */
 int MPIDI_BUFENLARGE_comm_error(struct MPIR_Comm *comm);
 
+/* Called before members of the communicator wait for a process that they are to be connected with. */
+void MPIDI_BUFENLARGE_connects_for(struct MPIR_Comm *comm);
+
 /* Called when processes agree on the context of a communicator, in this one. */
 void MPIDI_BUFENLARGE_makes_in(struct MPIR_Comm *parent);
 /* Called before MPICH waits for members in a communicator that the program does not have yet, and (false) after that:

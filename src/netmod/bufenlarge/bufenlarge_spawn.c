@@ -103,6 +103,19 @@ static bool is_lost(const MPIDI_BUFENLARGE_peer_t * peer)
 /* Who this thread has sent its name to, and waits for an answer from: to a process that accepts anybody may come. */
 static MPL_TLS MPIDI_BUFENLARGE_peer_t *callee;
 
+/* For which this thread connects or accepts: the others wait in it, and leave it when it is revoked. */
+static MPL_TLS MPIR_Comm *connects_for;
+
+void MPIDI_BUFENLARGE_connects_for(MPIR_Comm * comm)
+{
+    connects_for = comm;
+}
+
+static int connect_error(void)
+{
+    return connects_for && connects_for->revoked ? MPIDI_BUFENLARGE_revoked_error() : MPI_SUCCESS;
+}
+
 /* Returns when the library has taken the message. A process that cannot be reached is, to a process that connects, a
  * port that does not exist. */
 int MPIDI_BUFENLARGE_dynamic_send(MPIDI_BUFENLARGE_place_t remote, int tag, const void *buf, int size,
@@ -120,6 +133,8 @@ int MPIDI_BUFENLARGE_dynamic_send(MPIDI_BUFENLARGE_place_t remote, int tag, cons
     while (sent && peer->backlog && !peer->lost_text && !late) {
         int mpi_errno = wait_a_round(&begin, timeout, &late);
         if (mpi_errno != MPI_SUCCESS && !peer->lost_text)
+            return mpi_errno;
+        if ((mpi_errno = connect_error()) != MPI_SUCCESS)
             return mpi_errno;
     }
     const bool taken = sent && !late && !peer->lost_text;
@@ -142,6 +157,8 @@ int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
             return port_error();
         int mpi_errno = wait_a_round(&begin, timeout, &late);
         if (mpi_errno != MPI_SUCCESS && !is_lost(from))
+            return mpi_errno;
+        if ((mpi_errno = connect_error()) != MPI_SUCCESS)
             return mpi_errno;
     }
     return MPI_SUCCESS;
