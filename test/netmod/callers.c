@@ -6,12 +6,13 @@
  *   rounds=1  the process itself connects to a port of the second, with contexts that differ, and then accepts the
  *             first: each has to be connected to whom it has called
  *   rounds=2  the first is killed, and the second connects: the process has to accept the second
+ *   rounds=3  the process closes its port and starts a third one, which has to be its child; the first gives up
  *
  * The others are called with rounds=10 and more. The process manager leaves all alone (run, case lost).
  */
 #include "death_support.h"
 
-enum { TAG = 3, FIRST = 10, SECOND = 20, COMMS = 5, WAIT_US = 500000 };
+enum { TAG = 3, FIRST = 10, SECOND = 20, THIRD = 30, COMMS = 5, WAIT_US = 500000 };
 
 static void say_word(MPI_Comm comm, int word)
 {
@@ -50,6 +51,21 @@ static void call(MPI_Comm parent, int who)
     MPI_Comm_disconnect(&comm);
 }
 
+/* Nobody accepts. */
+static void call_in_vain(MPI_Comm parent)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Comm comm;
+    MPI_Info info;
+    MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, TAG, parent, MPI_STATUS_IGNORE);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "timeout", "2");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    step("MPI_Comm_connect");
+    test_expect_class("MPI_Comm_connect", MPI_ERR_PORT, MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &comm));
+    MPI_Info_free(&info);
+}
+
 static void be_called(MPI_Comm parent)
 {
     char port[MPI_MAX_PORT_NAME];
@@ -75,6 +91,10 @@ static int be_started(MPI_Comm parent, long scene, int who)
     }
     if (scene == 1 && who == SECOND)
         be_called(parent);
+    else if (scene == 3 && who == FIRST)
+        call_in_vain(parent);
+    else if (scene == 3)
+        say_word(parent, who);
     else
         call(parent, who);
     step("MPI_Finalize");
@@ -125,6 +145,16 @@ static void outlive_a_caller(char *own_port, pid_t caller, MPI_Comm second)
     MPI_Comm_disconnect(&comm);
 }
 
+/* The children of a process talk to it by a port, too. */
+static void start_while_called(char *own_port, char *program, MPI_Comm first, MPI_Comm second)
+{
+    expect_word(second, SECOND);
+    MPI_Send(own_port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, TAG, first);
+    make_progress(first, WAIT_US);
+    MPI_Close_port(own_port);
+    expect_word(start(program, 3, THIRD), THIRD);
+}
+
 int main(int argc, char **argv)
 {
     char port[MPI_MAX_PORT_NAME];
@@ -139,13 +169,17 @@ int main(int argc, char **argv)
     MPI_Open_port(MPI_INFO_NULL, port);
     if (scene == 2)
         MPI_Recv(&caller, sizeof(caller), MPI_BYTE, 0, TAG, first, MPI_STATUS_IGNORE);
-    MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, TAG, first);
-    make_progress(first, WAIT_US);
-    if (scene == 1)
-        call_while_called(port, second);
-    else
-        outlive_a_caller(port, caller, second);
-    MPI_Close_port(port);
+    if (scene == 3) {
+        start_while_called(port, argv[0], first, second);
+    } else {
+        MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, TAG, first);
+        make_progress(first, WAIT_US);
+        if (scene == 1)
+            call_while_called(port, second);
+        else
+            outlive_a_caller(port, caller, second);
+        MPI_Close_port(port);
+    }
     step("MPI_Finalize");
     MPI_Finalize();
     puts(" No Errors");

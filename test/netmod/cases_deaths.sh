@@ -87,6 +87,7 @@ quick_death_cases() {
     program_case signalled shm 4
     echo "callers-busy/default/1|lost|1|callers|default rounds=1|60"
     echo "callers-dead/default/1|lost|1|callers|default rounds=2|60"
+    echo "callers-closed/default/1|lost|1|callers|default rounds=3|60"
     echo "deaths/unmet/2|lost|2|unmet|default rounds=0|120"
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6
