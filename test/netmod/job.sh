@@ -79,16 +79,25 @@ job_start() {
     job_shell=$!
 }
 
+# Since the machine was started: the wall clock of a guest may be set meanwhile.
+uptime_seconds() {
+    local uptime
+    read -r uptime _ </proc/uptime
+    echo "${uptime%.*}"
+}
+
 # job_wait LOG SECONDS: leaves in job_status the exit status, or "hang", and in job_left how many ranks were left. The
 # log then has standard output and error; LOG.out and LOG.err stay as they were.
 job_wait() {
-    local log=$1 limit=$2 mark='' end=$((EPOCHSECONDS + $2)) left
-    job_status=hang
-    while [ "$mark" != "$job_mark" ] && [ "$EPOCHSECONDS" -lt "$end" ]; do
-        left=$((end - EPOCHSECONDS))
-        read -r -t "$left" -u "$job_done" mark job_status || { job_status=hang && break; }
+    local log=$1 limit=$2 mark='' left=$2 end
+    end=$(($(uptime_seconds) + limit))
+    while [ "$mark" != "$job_mark" ] && [ "$left" -gt 0 ]; do
+        # It may also end early, without a word.
+        read -r -t "$left" -u "$job_done" mark job_status || sleep 0.1
+        left=$((end - $(uptime_seconds)))
     done
-    if [ "$job_status" = hang ]; then
+    if [ "$mark" != "$job_mark" ]; then
+        job_status=hang
         echo "# no end after $limit seconds" >>"$log"
         job_stacks "$log"
     fi
