@@ -77,8 +77,10 @@ void MPIDI_BUFENLARGE_revoked_inherit(MPIR_Comm * comm)
     const uint32_t context = comm->recvcontext_id;
     if (!MPIDI_BUFENLARGE_any_revoked() || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, context) == 0)
         return;
+    /* It may be that of the group's processes of a node. */
+    const uint32_t inter = MPIR_CONTEXT_SET_FIELD(SUBCOMM, MPIR_CONTEXT_SET_FIELD(IS_LOCALCOMM, context, 0), 0);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_BUFENLARGE_LOCK(0));
-    if (MPIDI_BUFENLARGE_is_revoked(MPIR_CONTEXT_SET_FIELD(IS_LOCALCOMM, context, 0)))
+    if (MPIDI_BUFENLARGE_is_revoked(inter))
         mark(comm);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_BUFENLARGE_LOCK(0));
 }
@@ -107,12 +109,13 @@ void MPIDI_BUFENLARGE_revoke(MPIR_Comm * comm)
     if (comm->revoked)
         return;
     mark_all(comm);
-    /* In which a group of an intercommunicator does its part of collective operations, once it has done one. */
-    if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM && comm->local_comm)
-        mark_all(comm->local_comm);
     tell(comm, comm->remote_size, false, comm->context_id);
-    if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM)
+    if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM) {
+        /* In which a group does its part of collective operations, once it has done one. */
+        if (comm->local_comm)
+            mark_all(comm->local_comm);
         tell(comm, comm->local_size, true, comm->recvcontext_id);
+    }
     MPIDI_BUFENLARGE_failure_watch(true);
 }
 

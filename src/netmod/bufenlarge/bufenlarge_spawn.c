@@ -111,8 +111,12 @@ void MPIDI_BUFENLARGE_connects_for(MPIR_Comm * comm)
     connects_for = comm;
 }
 
-static int connect_error(void)
+/* One round, whose error is none when it is the loss of `peer`, which may be NULL. */
+static int wait_to_connect(const MPIDI_BUFENLARGE_peer_t * peer, const MPL_time_t * begin, int timeout, bool * late_p)
 {
+    const int mpi_errno = wait_a_round(begin, timeout, late_p);
+    if (mpi_errno != MPI_SUCCESS && !is_lost(peer))
+        return mpi_errno;
     return connects_for && connects_for->revoked ? MPIDI_BUFENLARGE_revoked_error() : MPI_SUCCESS;
 }
 
@@ -131,10 +135,8 @@ int MPIDI_BUFENLARGE_dynamic_send(MPIDI_BUFENLARGE_place_t remote, int tag, cons
         && MPIDI_BUFENLARGE_send_control(peer, MPIDI_BUFENLARGE_KIND_SPAWN, (uint32_t) tag, buf, (size_t) size);
     MPIDI_BUFENLARGE_CONNECT_EXIT();
     while (sent && peer->backlog && !peer->lost_text && !late) {
-        int mpi_errno = wait_a_round(&begin, timeout, &late);
-        if (mpi_errno != MPI_SUCCESS && !peer->lost_text)
-            return mpi_errno;
-        if ((mpi_errno = connect_error()) != MPI_SUCCESS)
+        const int mpi_errno = wait_to_connect(peer, &begin, timeout, &late);
+        if (mpi_errno != MPI_SUCCESS)
             return mpi_errno;
     }
     const bool taken = sent && !late && !peer->lost_text;
@@ -155,10 +157,8 @@ int MPIDI_BUFENLARGE_dynamic_recv(int tag, void *buf, int size, int timeout)
     while (!take(&key, buf, size)) {
         if (late || is_lost(from))
             return port_error();
-        int mpi_errno = wait_a_round(&begin, timeout, &late);
-        if (mpi_errno != MPI_SUCCESS && !is_lost(from))
-            return mpi_errno;
-        if ((mpi_errno = connect_error()) != MPI_SUCCESS)
+        const int mpi_errno = wait_to_connect(from, &begin, timeout, &late);
+        if (mpi_errno != MPI_SUCCESS)
             return mpi_errno;
     }
     return MPI_SUCCESS;
