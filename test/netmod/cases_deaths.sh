@@ -92,6 +92,7 @@ quick_death_cases() {
     echo "deaths/flooded/4|lost|4|flood_lost|limited rounds=4000|120"
     dying_cases default 6 6
     echo "dying/return-cells/5|dying|5|dying|cells 0 6|210"
+    echo "dying/queue-cells/5|dying|5|deaths_cells|cells 0 12|360"
     echo "dying/finalize-cells/5|dying|5|dying|cells 0 8 987043|260"
     echo "dying/circle-default/5|dying|5|dying|default 1 2 662705|110"
 }
