@@ -37,6 +37,18 @@ static inline void expect_lost(const char *what, MPI_Comm comm, int error)
     MPIX_Comm_revoke(comm);
 }
 
+/* Returns how many failures of the communicator's processes are acknowledged then. */
+static inline int acknowledge(MPI_Comm comm)
+{
+    MPI_Group failed;
+    int size = 0;
+    expect_well("acknowledge", MPIX_Comm_failure_ack(comm));
+    expect_well("what was acknowledged", MPIX_Comm_failure_get_acked(comm, &failed));
+    MPI_Group_size(failed, &size);
+    MPI_Group_free(&failed);
+    return size;
+}
+
 static const char *step_now = "";
 
 static inline void too_long(int number)
