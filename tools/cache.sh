@@ -172,6 +172,7 @@ report_packages=(python3 chromium)
 cut_packages=(nftables iproute2)
 slurm_packages=(slurmctld slurmd slurm-client munge)
 fuzz_packages=(clang)
+race_packages=(valgrind)
 mpich_packages=(gcc perl patch m4 libhwloc-dev xz-utils jq python3)
 
 need_packages() { "$top/tools/debian-packages" "$logs/packages.log" "$@" </dev/null; }

@@ -22,12 +22,13 @@ vcis_cases() {
     for setting in vcis-default vcis-mixed; do
         for name in "${programs[@]}"; do program_case "$name" "$setting" 4; done
     done
-    for name in p2p_modes onesided threads comms; do program_case "$name" vcis-shm 4; done
+    for name in p2p_modes onesided threads threads_windows comms; do program_case "$name" vcis-shm 4; done
     for setting in vcis-one-slot vcis-read vcis-three; do
         for name in threads comms onesided; do program_case "$name" "$setting" 3; done
     done
     program_case threads default 4 # one of the four
     echo "vcis/used|vcis_used|3|threads|bytes=300000 rounds=4|120"
+    echo "vcis/races|races|2|threads_windows|rounds=1|120"
     echo "vcis/more-than-there-are|vcis_refused|2|demo|$((most + 5)) ask for $((most + 5)) VCIs; this MPICH was" \
         "configured for at most $most|60"
     echo "vcis/unequal|unequal|2|demo|default CH4_NUM_VCIS 2 3 MPIR_CVAR_CH4_NUM_VCIS=2/has MPIR_CVAR_CH4_NUM_VCIS=3|20"
@@ -44,6 +45,7 @@ own_vcis_cases() {
             echo "vcis/more-than-there-are|vcis_refused|2|demo|65 ask for 65 VCIs; this MPICH was configured for at" \
                 "most 64|60"
             for setting in vcis-default vcis-shm; do program_case threads "$setting" 4; done
+            program_case threads_windows vcis-shm 4
             for setting in streams-default streams-shm streams-read; do program_case mpix_streams "$setting" 4; done
             echo "vcis/used-by-streams|streams_used|3|mpix_streams|bytes=300000 rounds=4|120"
             echo "vcis/unequal-reserved|unequal|2|demo|default CH4_RESERVE_VCIS 0 4 MPIR_CVAR_CH4_RESERVE_VCIS=0/has" \
@@ -72,4 +74,24 @@ case_streams_used() { used_case streams-default 5 "$@"; }
 case_vcis_refused() {
     run_job "$6" "$5" MPIR_CVAR_NOLOCAL=1 "MPIR_CVAR_CH4_NUM_VCIS=${4%% *}" "${mpiexec[@]}" -n "$2" "$work/bin/$3"
     check_refusal "$5" "$6" MPIR_CVAR_CH4_NUM_VCIS "${4#* }"
+}
+
+# case_races: threads take turns at MPICH's list of segments of shared memory, by valgrind's drd. What else drd reports
+# is not judged: it does not know MPICH's queues without locks.
+case_races() {
+    local log=$6 words ended races
+    command -v valgrind >/dev/null || { reason="valgrind is missing (Debian package valgrind)" && return; }
+    grep -q ' MPIDU_shm_free$' <<<"$(nm "$prefix/lib/libmpi.so")" ||
+        { reason="libmpi has no symbols, so drd could not name the functions" && return; }
+    set_words vcis-shm
+    rm -f "$log".drd.*
+    # shellcheck disable=SC2086 # arguments are words
+    run_job "$log" "$5" "${words[@]}" "${mpiexec[@]}" -n "$2" valgrind --tool=drd --error-limit=no \
+        "--log-file=$log.drd.%p" "$work/bin/$3" $4 "seed=$seed"
+    check_job "$3" "$5" "$log"
+    [ -z "$reason" ] || return
+    ended=$(cat "$log".drd.* | grep -c 'ERROR SUMMARY')
+    [ "$ended" = "$2" ] || reason="drd ended in $ended of $2 ranks"
+    races=$(cat "$log".drd.* | grep -A 1 'Conflicting' | grep -c 'at 0x.*: MPIDU_shm_\(alloc\|free\)')
+    [ "$races" = 0 ] || reason="drd saw $races races in MPIDU_shm_alloc and MPIDU_shm_free, see $log.drd.*"
 }
