@@ -43,7 +43,7 @@ class FakeFabric {
   std::map<std::uint32_t, FakePort*> ports;  // by rank
   std::vector<std::shared_ptr<void>> links;  // of all ports: each knows its other side
   std::vector<std::string> violations;       // of the contract in channel/port.h
-  bool peers_lie = false;                    // about where their memory is, which is then no violation
+  bool peers_lie = false;                    // about where their memory is and what they used: then no violation
 
  private:
   std::map<std::uint32_t, Memory> memories_;

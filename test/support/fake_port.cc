@@ -198,7 +198,9 @@ FakePort::Posted FakePort::finish_oldest(std::deque<Posted>& posted) {
   const Posted done = std::move(posted.front());
   posted.pop_front();
   const bool same = done.link->user == nullptr || std::memcmp(done.from, done.bytes.data(), done.bytes.size()) == 0;
-  if (!same) fabric.violations.push_back("memory was changed while a posted write read it");
+  // The channel keeps a word until the peer has used it. A peer that lies says so too early, and harms itself only.
+  const bool may_change = done.use == WriteUse::kWord && fabric.peers_lie;
+  if (!same && !may_change) fabric.violations.push_back("memory was changed while a posted write read it");
   return done;
 }
 
