@@ -95,3 +95,13 @@ void workers_run(worker_t *workers, void *(*work)(void *))
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
 }
+
+void workers_run_in_duplicates(void *(*work)(void *))
+{
+    worker_t workers[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
+    workers_run(workers, work);
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_free(&workers[i].comm);
+}

@@ -20,6 +20,9 @@ typedef struct {
 /* Runs work(&workers[i]) in a thread each and waits for them. Sets all of a worker but its communicator. */
 void workers_run(worker_t *workers, void *(*work)(void *));
 
+/* The same with a duplicate of MPI_COMM_WORLD for each worker. */
+void workers_run_in_duplicates(void *(*work)(void *));
+
 /* The key of a message of this worker. */
 uint64_t worker_key(const worker_t *worker, int source, int dest, int tag, long round);
 

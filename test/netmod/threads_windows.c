@@ -43,12 +43,7 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    worker_t workers[THREADS];
     test_begin_threads(argc, argv, (test_options_t) { .rounds = 20, .seed = 1 }, MPI_THREAD_MULTIPLE);
-    for (int i = 0; i < THREADS; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
-    workers_run(workers, work);
-    for (int i = 0; i < THREADS; i++)
-        MPI_Comm_free(&workers[i].comm);
+    workers_run_in_duplicates(work);
     return test_end();
 }
