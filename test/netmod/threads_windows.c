@@ -33,8 +33,7 @@ static void *work(void *argument)
         for (int i = 0; i < KEPT; i++)
             kept[i] = make_window(worker->comm, test_rank * KEPT + i);
         for (int i = KEPT - 1; i >= 0; i--) {
-            if (*kept[i].memory != left * KEPT + i)
-                FAIL("window %d of thread %d: %d instead of %d", i, worker->index, *kept[i].memory, left * KEPT + i);
+            EXPECT_EQUAL("in the window's memory", left * KEPT + i, *kept[i].memory);
             MPI_Win_free(&kept[i].win);
         }
     }
