@@ -104,14 +104,16 @@ refused_commit() {
 in_commits init --quiet
 commit "area: Begin" "It begins."
 commit "test/build: Check the messages of commits" "They are read for years."
+commit "test/build, CHANGELOG: Pass a page at the root" "It is an area too."
 commit "area: Pass the port's (own) limit" "It is known there.
 
 Signed-off-by: Name <name@example.org>"
-report "good messages of commits pass" "$(test/build/commit-messages "$work/commits" HEAD~2)"
+report "good messages of commits pass" "$(test/build/commit-messages "$work/commits" HEAD~3)"
 refused_commit "there is no body" "area: Add a thing"
 refused_commit "there is no body" "area: Add a thing" "Signed-off-by: Name <name@example.org>"
 refused_commit "not 'area: Imperative subject'" "Add a thing" "A body."
 refused_commit "not 'area: Imperative subject'" "area: add a thing" "A body."
+refused_commit "not 'area: Imperative subject'" "Area: Add a thing" "A body."
 refused_commit "'Added' is not imperative" "area: Added a thing" "A body."
 refused_commit "'Adds' is not imperative" "area: Adds a thing" "A body."
 refused_commit "ends with a full stop" "area: Add a thing." "A body."
