@@ -83,7 +83,7 @@ class StillPort {
   StillPort(const StillPort&) = delete;
   StillPort& operator=(const StillPort&) = delete;
 
-  [[nodiscard]] Region allocate(std::size_t bytes) { return Region(bytes); }
+  [[nodiscard]] Region allocate(std::size_t bytes, PeerAccess /*access*/) { return Region(bytes); }
   [[nodiscard]] Region register_memory(void* memory, std::size_t bytes, MemoryUse /*use*/) { return {memory, bytes}; }
   [[nodiscard]] Link open(const void* address, std::span<const std::byte> data, void* user) {
     std::uint32_t rank = 0;

@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 /* Version of the wire protocol (docs/wire-protocol.md). A process refuses peers of another version. */
-#define BUFENLARGE_WIRE_VERSION 12
+#define BUFENLARGE_WIRE_VERSION 13
 
 /* The most bytes of an endpoint address: bufenlarge_context_address_bytes() says how many it has. */
 #define BUFENLARGE_ADDRESS_BYTES_MAX 28

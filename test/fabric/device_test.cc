@@ -54,9 +54,9 @@ TEST_CASE("a device says that a host is there whose process does nothing", "[.de
   const FabricPort::Link to = passive.accept(pattern(52));
   REQUIRE(both_poll(active, passive, [&] { return !active.connected.empty(); }));
   const FabricPort::Region region = active.port.allocate(64);
-  const FabricPort::Region there = passive.port.allocate(64);
+  const FabricPort::Region there = passive.port.allocate(64, PeerAccess::kWriteAndQuestions);
   const auto responds = [&] {
-    REQUIRE(active.port.ask(from, {region, there.remote_address(), there.remote_key()}));
+    REQUIRE(active.port.ask(from, {region, region.data() + 56, there.remote_address(), there.remote_key()}));
     return comes_true([&] { return active.port.responded(from); }, [&] { active.poll(); });
   };
   CHECK(responds());

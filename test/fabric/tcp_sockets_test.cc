@@ -175,7 +175,7 @@ TEST_CASE("a port's question to a host is answered, whatever its process does", 
   const FabricPort::Region region = both.active.port.allocate(64);
   const FabricPort::Region there = both.passive.port.allocate(64);
   const auto ask = [&] {
-    return both.active.port.ask(both.from, {region, there.remote_address(), there.remote_key()});
+    return both.active.port.ask(both.from, {region, region.data(), there.remote_address(), there.remote_key()});
   };
   REQUIRE(ask());
   CHECK(comes_true([&] { return both.active.port.responded(both.from); }, [&] { both.active.poll(); }));
@@ -191,7 +191,7 @@ TEST_CASE("a port asks a host, though its process has no free descriptor", "[fab
   const FabricPort::Region region = both.active.port.allocate(64);
   const FabricPort::Region there = both.passive.port.allocate(64);
   const SoftLimit none(no_free_descriptor());
-  REQUIRE(both.active.port.ask(both.from, {region, there.remote_address(), there.remote_key()}));
+  REQUIRE(both.active.port.ask(both.from, {region, region.data(), there.remote_address(), there.remote_key()}));
   CHECK(comes_true([&] { return both.active.port.responded(both.from); }, [&] { both.active.poll(); }));
 }
 
@@ -216,7 +216,9 @@ struct Unacknowledged : Connected {
                                      WriteUse::kData}) == WriteResult::kPosted);
     REQUIRE(comes_true([&] { return active.data_written == 1; }, [&] { active.poll(); }));
   }
-  bool settled() { return active.port.settled(from, {region, there.remote_address(), there.remote_key()}); }
+  bool settled() {
+    return active.port.settled(from, {region, region.data(), there.remote_address(), there.remote_key()});
+  }
   bool settles_alone() {
     return comes_true([&] { return settled(); }, [&] { active.poll(); }, std::chrono::milliseconds(300));
   }

@@ -87,7 +87,7 @@ def summary(reports, processes=None, keep_reports=True, **changes):
               [report["registered_bytes_max"] for report in reports],
               [one["messages"] for one in sends], [one["bytes"] for one in sends])
     own = {name: value for name, value in reports[0].items() if name != "channels"} if reports else process(0, "node0")
-    return {"format": 1, "version": "0.1.0 (wire 12)", "processes": processes or len(reports), "knobs": KNOBS,
+    return {"format": 1, "version": "0.1.0 (wire 13)", "processes": processes or len(reports), "knobs": KNOBS,
             "knob_defaults": KNOBS, "rank_0": own, "reports": reports if keep_reports else [],
             "distributions": dict(zip(DISTRIBUTIONS, map(distribution, values))), "totals": totals, **changes}
 

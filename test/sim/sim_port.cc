@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "protocol/handshake.h"
+#include "support/holds.h"
 
 namespace bufenlarge::sim {
 
@@ -196,7 +197,7 @@ void SimPort::vanish() {
 // ---- writes and events
 
 bool SimPort::ask(Link& link, const HostQuestion<Region>& question) {
-  if (question.region.data() == nullptr) fabric_.violate("a question without memory");
+  if (!test::holds(question.region, question.to, kQuestionBytes)) fabric_.violate("a question without memory");
   if (fabric_.random.chance(fabric_.faults.write_again)) return false;
   link.endpoint()->ask();
   return true;
@@ -205,7 +206,7 @@ bool SimPort::ask(Link& link, const HostQuestion<Region>& question) {
 WriteResult SimPort::write(Link& link, const RdmaWrite<Region>& write) {
   if (!link) return WriteResult::kFailed;
   const Region& region = write.region;
-  if (write.from < region.data() || write.from + write.bytes > region.data() + region.bytes())
+  if (!test::holds(region, write.from, write.bytes))
     fabric_.violate("rank " + std::to_string(rank_) + " writes from outside of its region");
   check_followed(link.endpoint());
   const std::byte* from = SimMemory::source(*region.block(), write.from, write.bytes);

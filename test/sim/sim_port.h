@@ -57,7 +57,7 @@ class SimPort {
   SimPort& operator=(const SimPort&) = delete;
 
   // ---- the Port concept
-  [[nodiscard]] Region allocate(std::size_t bytes) {
+  [[nodiscard]] Region allocate(std::size_t bytes, PeerAccess /*access*/) {
     SimMemory::Block* block = memory_.open(bytes);
     while (block == nullptr && give_way_(bytes)) block = memory_.open(bytes);
     return block == nullptr ? Region() : Region(memory_, block);

@@ -27,16 +27,19 @@ class FakeFabric {
     std::uint32_t key;
     std::byte* user = nullptr;
     std::optional<MemoryUse> use;  // of the user's
+    PeerAccess access = PeerAccess::kWrite;
     [[nodiscard]] std::byte* data() const {
       return words ? reinterpret_cast<std::byte*>(words.get()) : user;
     }
   };
 
-  Memory& add(std::size_t bytes);
+  Memory& add(std::size_t bytes, PeerAccess access = PeerAccess::kWrite);
   Memory& add_user(void* memory, std::size_t bytes, MemoryUse use);
   void remove(std::uint32_t key) { memories_.erase(key); }
   // Returns the place a remote write goes to; nullptr when nothing is registered there, or only to be read.
   [[nodiscard]] std::byte* at(std::uint32_t key, std::uint64_t address, std::size_t bytes) const;
+  // Whether a question may read there.
+  [[nodiscard]] bool may_ask(std::uint32_t key, std::uint64_t address) const;
   // Places bytes as a fabric does. Returns false when there is no such place.
   bool place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const;
 

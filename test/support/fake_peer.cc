@@ -16,7 +16,7 @@ FakePeer::FakePeer(FakeFabric& fabric, std::uint32_t rank, std::uint32_t size, c
       rank_(rank),
       size_(size),
       ring_(&fabric.add(phases.at(0).ring_bytes())),
-      control_(&fabric.add(2 * sizeof(ControlBlock))) {}
+      control_(&fabric.add(2 * sizeof(ControlBlock), PeerAccess::kWriteAndQuestions)) {}
 
 HelloExpectation FakePeer::expectation(std::uint32_t rank) const {
   const Phase& first = phases_.at(0);

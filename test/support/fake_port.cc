@@ -3,11 +3,14 @@
 
 #include <cstring>
 
+#include "support/holds.h"
+
 namespace bufenlarge::test {
 
-FakeFabric::Memory& FakeFabric::add(std::size_t bytes) {
+FakeFabric::Memory& FakeFabric::add(std::size_t bytes, PeerAccess access) {
   const std::uint32_t key = next_key_++;
-  Memory memory{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, std::uint64_t{key} << 32, key, nullptr, {}};
+  const std::uint64_t address = std::uint64_t{key} << 32;
+  Memory memory{std::make_unique<std::uint64_t[]>((bytes + 7) / 8), bytes, address, key, nullptr, {}, access};
   return memories_.emplace(key, std::move(memory)).first->second;
 }
 
@@ -23,6 +26,11 @@ std::byte* FakeFabric::at(std::uint32_t key, std::uint64_t address, std::size_t 
   const Memory& memory = found->second;
   const bool inside = address >= memory.address && address - memory.address + bytes <= memory.bytes;
   return inside ? memory.data() + (address - memory.address) : nullptr;
+}
+
+bool FakeFabric::may_ask(std::uint32_t key, std::uint64_t address) const {
+  const auto found = memories_.find(key);
+  return at(key, address, kQuestionBytes) != nullptr && found->second.access == PeerAccess::kWriteAndQuestions;
 }
 
 bool FakeFabric::place(std::uint32_t key, std::uint64_t address, std::span<const std::byte> bytes) const {
@@ -59,12 +67,15 @@ void FakePort::Link::close() {
     state->other->port->lost(state->other, "the peer closed the connection");
 }
 
-// What a question names is memory that writes may use.
+void FakePort::check_question(const HostQuestion<Region>& question) {
+  if (question.connected && !fabric.peers_lie && !fabric.may_ask(question.key, question.address))
+    fabric.violations.push_back("a question named memory of the peer that it may not read");
+  if (!holds(question.region, question.to, kQuestionBytes))
+    fabric.violations.push_back("a question named own memory outside of its region");
+}
+
 bool FakePort::ask(Link& link, const HostQuestion<Region>& question) {
-  const bool is_there =
-      !question.connected || fabric.peers_lie || fabric.at(question.key, question.address, 0) != nullptr;
-  if (!is_there || question.region.data() == nullptr)
-    fabric.violations.push_back("a question named memory that is not registered");
+  check_question(question);
   ++link.state()->asked;
   return !refuses_questions;
 }
@@ -80,13 +91,13 @@ FakePort::LinkState* FakePort::make_link(std::span<const std::byte> data, void* 
   return link.get();
 }
 
-FakePort::Region FakePort::allocate(std::size_t bytes) {
+FakePort::Region FakePort::allocate(std::size_t bytes, PeerAccess access) {
   while (refuses_memory && refuses_memory(bytes)) {
     log.push_back("refuse " + std::to_string(bytes));
     if (!give_way_(bytes)) return {};
   }
   log.push_back("allocate " + std::to_string(bytes));
-  return {this, &fabric.add(bytes)};
+  return {this, &fabric.add(bytes, access)};
 }
 
 void FakePort::set_in_use(const Region&, const std::byte* from, std::size_t bytes, bool in_use) {
@@ -139,7 +150,7 @@ void FakePort::reject(Request& request, std::span<const std::byte> data) {
 
 void FakePort::check_write(const Link& link, const Region& region, const std::byte* from, std::size_t bytes,
                            WriteUse use, std::uint32_t sequence) {
-  if (from < region.data() || from + bytes > region.data() + region.bytes())
+  if (!holds(region, from, bytes))
     fabric.violations.push_back("a write from outside of its region");
   if ((sequence != 0) != (use == WriteUse::kLastData))
     fabric.violations.push_back("a sequence belongs to the last write of a response, and to no other");

@@ -108,7 +108,7 @@ class FakePort {
   FakePort& operator=(const FakePort&) = delete;
 
   // ---- the Port concept
-  Region allocate(std::size_t bytes);
+  Region allocate(std::size_t bytes, PeerAccess access = PeerAccess::kWrite);
   // Logs "use" and "give back".
   void set_in_use(const Region& region, const std::byte* from, std::size_t bytes, bool in_use);
   Region register_memory(void* memory, std::size_t bytes, MemoryUse use);
@@ -120,7 +120,8 @@ class FakePort {
   [[nodiscard]] bool reached(const Link& link) const { return link && link.state()->reached; }
   [[nodiscard]] bool ask(Link& link, const HostQuestion<Region>& question);
   [[nodiscard]] bool responded(const Link& link) const { return link.state()->asked != 0 && link.state()->responds; }
-  [[nodiscard]] bool settled(const Link& link, const HostQuestion<Region>& /*question*/) const {
+  [[nodiscard]] bool settled(const Link& link, const HostQuestion<Region>& question) {
+    check_question(question);
     ++link.state()->asked_settled;
     return link.state()->settled;
   }
@@ -187,6 +188,7 @@ class FakePort {
 
   std::vector<Write> writes;  // taken
   std::uint32_t refused_writes = 0;
+  unsigned polls = 0;
   std::vector<LinkState*> opened;
   std::vector<LinkState*> accepted;
   std::vector<Bytes> rejections;
@@ -215,6 +217,7 @@ class FakePort {
   };
 
   LinkState* make_link(std::span<const std::byte> data, void* user);
+  void check_question(const HostQuestion<Region>& question);
   void check_write(const Link& link, const Region& region, const std::byte* from, std::size_t bytes, WriteUse use,
                    std::uint32_t sequence);
   void land(const Write& write);
@@ -241,6 +244,7 @@ static_assert(Port<FakePort>);
 template <class Handler>
 unsigned FakePort::poll(Handler& handler) {
   unsigned count = 0;
+  ++polls;
   for (std::size_t room = notifications_per_poll; room > 0 && !arrivals_.empty(); --room) {
     const Arrived arrived = arrivals_.front();
     arrivals_.pop_front();

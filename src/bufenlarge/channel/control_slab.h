@@ -128,7 +128,7 @@ class ControlSlab {
     const std::size_t bytes = blocks * sizeof(ControlBlock);
     Ledger::Entry entry = ledger_.enter(Ledger::Use::kBeginning, pinned_bytes<Region>(bytes));
     if (!entry) return false;
-    auto page = std::make_unique<Page>(Page{std::move(entry), port_.allocate(bytes)});
+    auto page = std::make_unique<Page>(Page{std::move(entry), port_.allocate(bytes, PeerAccess::kWriteAndQuestions)});
     if (page->region.bytes() == 0) return false;
     const bool table = port_.arrival() == Arrival::kChecked;
     if (table) page->owners.resize(blocks);

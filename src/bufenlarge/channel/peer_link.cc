@@ -151,7 +151,7 @@ RingMemory<PortT> PeerLink<PortT>::own_ring(const Phase& geometry, Ledger::Use u
   const std::size_t bytes = geometry.ring_bytes();
   Ledger::Entry entry = core_.ledger.enter(use, pinned_bytes<Region>(bytes));
   if (!entry) return {};
-  return {port_.allocate(bytes), geometry, std::move(entry)};
+  return {port_.allocate(bytes, PeerAccess::kWrite), geometry, std::move(entry)};
 }
 
 template <class PortT>

@@ -64,14 +64,11 @@ class PeerLink final : private StateLog {
   [[nodiscard]] bool reached() const { return port_.reached(endpoint_); }
   // All three as the port's. On iWARP the passive side may not ask before it may write.
   [[nodiscard]] bool ask() {
-    return (ready() || !port_.first_write_may_stall()) &&
-           port_.ask(endpoint_, {control_.region(), words_to_.address, words_to_.key, connected()});
+    return (ready() || !port_.first_write_may_stall()) && port_.ask(endpoint_, question());
   }
   [[nodiscard]] bool responded() { return port_.responded(endpoint_); }
   // Whether all that was written has reached the peer's host; asks where the port does not know.
-  [[nodiscard]] bool settled() {
-    return !ready() || port_.settled(endpoint_, {control_.region(), words_to_.address, words_to_.key});
-  }
+  [[nodiscard]] bool settled() { return !ready() || port_.settled(endpoint_, question()); }
   void give_up() { port_.give_up(endpoint_); }
   // Ends the endpoint's completions and events.
   void close();
@@ -157,6 +154,10 @@ class PeerLink final : private StateLog {
     std::uint32_t key = 0;
   };
 
+  [[nodiscard]] HostQuestion<Region> question() const {
+    return {control_.region(), reinterpret_cast<std::byte*>(&outbox().reserved),
+            words_to_.address + offsetof(ControlInbox, reserved), words_to_.key, connected()};
+  }
   [[nodiscard]] bool hold(typename Port::Link endpoint);
   // Empty where no memory could be registered.
   [[nodiscard]] RingMemory<Port> own_ring(const Phase& geometry, Ledger::Use use) const;

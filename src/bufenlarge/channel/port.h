@@ -16,9 +16,9 @@
 //          at the other side until one more write comes (siw, docs/fabric-assumptions.md).
 //          reached() returns false while the port knows that the peer's host has not responded to open().
 //          ask() asks the peer's host whether it still responds: the kernel or the device there, so that of a process
-//          that computes or is stopped responds, too. No memory is read or written. It returns false when nothing can
-//          be asked now, as on a device before the link is connected; otherwise responded() returns true from when the
-//          host has responded since.
+//          that computes or is stopped responds, too. At most the memory that the question names is read and written.
+//          It returns false when nothing can be asked now, as on a device before the link is connected; otherwise
+//          responded() returns true from when the host has responded since.
 //          settled() returns whether all that was written to the link has reached the peer's host: its kernel or its
 //          device. The link may be closed then. Where it does not know, it asks, and tells in a later call.
 //          give_up() says that the host is taken for lost. The close of the link then tells it so at once, for it may
@@ -120,13 +120,22 @@ struct RdmaWrite {
   std::uint32_t sequence = 0;  // of the read request, with kLastData; otherwise 0
 };
 
-// What ask() and settled() may name: registered memory of this side and of the peer.
+// What ask() and settled() may read, on a device: kQuestionBytes of the peer's memory, which mean nothing, into memory
+// of this side.
+inline constexpr std::size_t kQuestionBytes = 8;
 template <class Region>
 struct HostQuestion {
   const Region& region;
-  std::uint64_t address;  // at the peer
+  std::byte* to;          // in the region
+  std::uint64_t address;  // at the peer, in memory of PeerAccess::kWriteAndQuestions
   std::uint32_t key;      // of the peer's memory
   bool connected = true;  // false: an attempt, and neither of them is known
+};
+
+// What peers do to memory of allocate().
+enum class PeerAccess : std::uint8_t {
+  kWrite,              // they write to it
+  kWriteAndQuestions,  // and their questions may read from it
 };
 
 // What registered memory of the user is used for.
@@ -168,12 +177,12 @@ template <class P>
 concept Port = requires(P port, typename P::Region region, typename P::Link link, typename P::Request& request,
                         std::span<const std::byte> data, const void* address, void* user, std::size_t bytes,
                         const RdmaWrite<typename P::Region>& write, void* memory, MemoryUse memory_use,
-                        std::uint64_t mark, const HostQuestion<typename P::Region>& question) {
+                        std::uint64_t mark, const HostQuestion<typename P::Region>& question, PeerAccess access) {
   { region.data() } -> std::same_as<std::byte*>;
   { region.bytes() } -> std::same_as<std::size_t>;
   { region.remote_address() } -> std::same_as<std::uint64_t>;
   { region.remote_key() } -> std::same_as<std::uint32_t>;
-  { port.allocate(bytes) } -> std::same_as<typename P::Region>;
+  { port.allocate(bytes, access) } -> std::same_as<typename P::Region>;
   { port.register_memory(memory, bytes, memory_use) } -> std::same_as<typename P::Region>;
   { port.open(address, data, user) } -> std::same_as<typename P::Link>;
   { port.accept(request, data, user) } -> std::same_as<typename P::Link>;

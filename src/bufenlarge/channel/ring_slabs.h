@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "channel/ledger.h"
+#include "channel/port.h"
 
 namespace bufenlarge {
 
@@ -141,7 +142,7 @@ class RingSlabs {
   bool add_slab(std::size_t bytes) {
     Ledger::Entry entry = ledger_.enter(Ledger::Use::kBeginning, pinned_bytes<Region>(bytes));
     if (!entry) return false;
-    auto slab = std::make_unique<Slab>(Slab{std::move(entry), port_.allocate(bytes)});
+    auto slab = std::make_unique<Slab>(Slab{std::move(entry), port_.allocate(bytes, PeerAccess::kWrite)});
     if (slab->region.bytes() == 0) return false;
     slab->rings = bytes / ring_bytes_;
     for (std::size_t i = slab->rings; i-- > 0;) {

@@ -55,7 +55,11 @@ class FabricPort {
   // Opens the provider, its queues and a listener. Throws FabricError.
   explicit FabricPort(const ProviderRequest& request);
 
-  [[nodiscard]] Region allocate(std::size_t bytes) { return Region(regions_, bytes, registrations_); }
+  [[nodiscard]] Region allocate(std::size_t bytes, PeerAccess access = PeerAccess::kWrite) {
+    const bool read = access == PeerAccess::kWriteAndQuestions && question_bytes() != 0;
+    return Region(regions_, bytes, FI_WRITE | FI_REMOTE_WRITE | (read ? FI_READ | FI_REMOTE_READ : std::uint64_t{0}),
+                  registrations_);
+  }
   [[nodiscard]] Region register_memory(void* memory, std::size_t bytes, MemoryUse use) {
     const std::uint64_t access = (use != MemoryUse::kDestination ? FI_WRITE : std::uint64_t{0}) |
                                  (use != MemoryUse::kSource ? FI_REMOTE_WRITE : std::uint64_t{0});
@@ -201,6 +205,8 @@ class FabricPort {
   [[nodiscard]] WriteResult write_tcp_slots(Endpoint& endpoint, const WritePart& part, WriteUse use) const;
   [[nodiscard]] bool post_message(Endpoint& endpoint, std::uint32_t sequence) const;
   [[nodiscard]] WriteResult write_verbs(Link& link, RdmaWrite<Region> write) const;
+  // What a question reads of the peer's memory.
+  [[nodiscard]] std::size_t question_bytes() const { return verbs_ && write_ends_here(*info_) ? kQuestionBytes : 0; }
   [[nodiscard]] bool ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& question) const;
   [[nodiscard]] bool ask_tcp(Endpoint& endpoint);
   [[nodiscard]] bool post_fence(Endpoint& endpoint, const HostQuestion<Region>& question) const;

@@ -2,8 +2,9 @@
 // How a FabricPort asks whether the host of a peer still responds, and whether it has what was written.
 //
 // On tcp the kernel has the response: in what it knows of the connection (tcp_sockets.h). On verbs it is the end of an
-// RDMA read of no bytes, which the peer's device, or the kernel that is one, responds to; a write would not do on
-// iWARP, where it ends when the own kernel has it.
+// RDMA read, which the peer's device, or the kernel that is one, responds to; a write would not do on iWARP, where it
+// ends when the own kernel has it. On RoCE the read is of no bytes. On iWARP it is of some, since Linux's siw may
+// respond with the wrong length to one of none (docs/fabric-assumptions.md).
 #include "fabric/fabric_port.h"
 
 namespace bufenlarge {
@@ -34,7 +35,7 @@ bool FabricPort::ask_verbs(Endpoint& endpoint, const HostQuestion<Region>& quest
   asked = {.mark = endpoint.completed};
   if (endpoint.posted == info_->tx_attr->size) return true;
   const ssize_t code =
-      fi_read(endpoint.fid.get(), question.region.data(), 0, question.region.descriptor(), 0, question.address,
+      fi_read(endpoint.fid.get(), question.to, question_bytes(), question.region.descriptor(), 0, question.address,
               question.key, endpoint.context(Endpoint::Operation::kQuestion));
   asked.posted = code == 0;
   endpoint.posted += asked.posted;
@@ -80,13 +81,13 @@ bool FabricPort::settled(Link& link, const HostQuestion<Region>& question) {
   return endpoint.written == Written::kAll;
 }
 
-// A read of no bytes on iWARP, which the peer's device responds to after it has placed what came before. On tcp a write
-// of no bytes: it ends when the kernel has what came before, and the kernel knows what the peer's has acknowledged.
+// A question on iWARP, which the peer's device responds to after it has placed what came before. On tcp a write of no
+// bytes: it ends when the kernel has what came before, and the kernel knows what the peer's has acknowledged.
 bool FabricPort::post_fence(Endpoint& endpoint, const HostQuestion<Region>& question) const {
-  const fi_rma_iov to{question.address, 0, question.key};
-  const iovec from{question.region.data(), 0};
+  const fi_rma_iov there{question.address, question_bytes(), question.key};
+  const iovec here{question.to, question_bytes()};
   void* descriptor = question.region.descriptor();
-  const fi_msg_rma message{&from, &descriptor, 1, 0, &to, 1, endpoint.context(Endpoint::Operation::kFence), 0};
+  const fi_msg_rma message{&here, &descriptor, 1, 0, &there, 1, endpoint.context(Endpoint::Operation::kFence), 0};
   if (!verbs_) return fi_writemsg(endpoint.fid.get(), &message, FI_COMPLETION) == 0;
   if (endpoint.posted == info_->tx_attr->size || fi_readmsg(endpoint.fid.get(), &message, FI_COMPLETION) != 0)
     return false;

@@ -23,14 +23,15 @@ std::size_t MemoryRegion::whole_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-MemoryRegion::MemoryRegion(Domain& domain, std::size_t bytes, RegistrationCounters& counters) {
+MemoryRegion::MemoryRegion(Domain& domain, std::size_t bytes, std::uint64_t access,
+                           RegistrationCounters& counters) {
   const std::size_t mapped = whole_pages(bytes);
   void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     refused(domain, mapped, "mmap", errno);
     return;
   }
-  mapped_ = enter(domain, memory, mapped, FI_WRITE | FI_REMOTE_WRITE, counters);
+  mapped_ = enter(domain, memory, mapped, access, counters);
   if (!mapped_) munmap(memory, mapped);
 }
 

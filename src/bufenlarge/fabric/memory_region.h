@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Memory that is registered with the device: pages of the region's own, or memory of the user.
 //
-// Own pages are registered for RDMA writes from them and to them. They are whole pages, so madvise(MADV_DONTFORK)
-// and munmap(2) touch no other data. The destructor closes the registration and returns own pages to the system;
-// memory of the user stays as it is.
+// Own pages are whole pages, so madvise(MADV_DONTFORK) and munmap(2) touch no other data. The destructor closes the
+// registration and returns own pages to the system; memory of the user stays as it is.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +44,9 @@ class MemoryRegion {
     std::size_t refused_bytes = 0;
     std::string refused_why{};
   };
-  // Maps and registers own pages. The region is empty if the system refuses the memory or the registration.
-  MemoryRegion(Domain& domain, std::size_t bytes, RegistrationCounters& counters);
+  // Maps and registers own pages, with `access` as for fi_mr_reg(3). The region is empty if the system refuses the
+  // memory or the registration.
+  MemoryRegion(Domain& domain, std::size_t bytes, std::uint64_t access, RegistrationCounters& counters);
   // Registers memory of the user, with `access` as for fi_mr_reg(3). The region is empty if that is refused.
   MemoryRegion(Domain& domain, void* memory, std::size_t bytes, std::uint64_t access,
                RegistrationCounters& counters);

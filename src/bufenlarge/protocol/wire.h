@@ -15,7 +15,7 @@ namespace bufenlarge {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-inline constexpr std::uint8_t kWireVersion = 12;
+inline constexpr std::uint8_t kWireVersion = 13;
 
 // Section 2: slots. Kinds 0 and 7 to 255 are not used.
 enum class SlotKind : std::uint8_t {
@@ -188,10 +188,11 @@ struct ControlInbox {
   RepeatWord repeat;
   HotWord hot;
   std::uint64_t hint;  // in the outbox: 1, what a hint is written from
-  std::uint64_t reserved;
+  std::uint64_t reserved;  // what a question to the peer's host reads, into that of the outbox (iWARP)
   EnlargeAck ack;
 };
-static_assert(sizeof(ControlInbox) == 128 && offsetof(ControlInbox, ack) == 64);
+static_assert(sizeof(ControlInbox) == 128 && offsetof(ControlInbox, reserved) == 56 &&
+              offsetof(ControlInbox, ack) == 64);
 static_assert(sizeof(HotWord) == sizeof(GrantWord));
 
 struct ControlBlock {

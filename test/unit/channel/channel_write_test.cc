@@ -29,6 +29,17 @@ TEST_CASE("no more writes are in flight than the bound", "[channel]") {
   CHECK(drain(peer).marks.size() == 40);
 }
 
+TEST_CASE("the first 64 KiB of a long message go while the rest is copied to the ring", "[channel]") {
+  ContextFixture fixture(settings(phases({{8192, 12}})));
+  fixture.connect();
+  fixture.port.writes.clear();
+  const std::size_t bytes = 10 * phases({{8192, 12}}).at(0).capacity();
+  REQUIRE(fixture.send({bytes}) == Sent{Status::kOk, bytes});
+  REQUIRE(fixture.port.writes.size() == 2);
+  CHECK(fixture.port.writes[0].bytes.size() == 8 * 8192);
+  CHECK(fixture.port.writes[1].bytes.size() == 2 * 8192);
+}
+
 TEST_CASE("a context is idle when all peers' hosts have what was written, and asks all of them", "[channel][F7]") {
   ContextFixture fixture(settings(phases({{512, 64}})));
   for (const std::uint32_t rank : {1u, 2u, 3u}) fixture.connect(rank);

@@ -255,38 +255,6 @@ TEST_CASE("each of many channels receives what its own peer sent", "[context][E1
   }
 }
 
-// Lets a process of another job call and go, before its connection stands or after.
-void come_and_go(ContextFixture& fixture, std::uint32_t rank, bool stands) {
-  FakePeer& caller = fixture.peer(rank);
-  Hello hello = caller.hello(1);
-  hello.flags |= kHelloOtherJob;
-  hello.slot_bytes = job_id_of(kJobKey) + 1;
-  const std::size_t before = fixture.port.accepted.size();
-  fixture.port.request(caller.sealed(hello, false, name_key_of(kJobKey, 0)));
-  fixture.rounds(FakeContext::kEventRounds);
-  REQUIRE(fixture.port.accepted.size() == before + 1);
-  FakePort::LinkState* const link = fixture.port.accepted.back();
-  if (stands) fixture.port.connected(link, {});
-  fixture.port.lost(link, "it has gone");
-  fixture.rounds(2 * FakeContext::kEventRounds);
-}
-
-TEST_CASE("a caller of another job that goes before its first slot is given back, with all its memory",
-          "[context][spawn][F3]") {
-  constexpr std::uint32_t kSize = 4;
-  constexpr auto kCallers = static_cast<std::uint32_t>(2 * ControlSlab<FakePort>::kBlocksPerPage);
-  const bool stands = GENERATE(false, true);
-  ContextFixture fixture(settings(two_phases()), kSize);
-  fixture.port.arrives = GENERATE(Arrival::kInOrder, Arrival::kChecked);
-  for (std::uint32_t rank = 0; rank < kCallers; ++rank) {
-    come_and_go(fixture, rank, stands);
-    REQUIRE(fixture.context.find(kSize) != nullptr);
-    REQUIRE(fixture.context.peers().forget(kSize));
-    CHECK(fixture.context.core().ledger.bytes() == ControlSlab<FakePort>::kPageBytes);
-  }
-  CHECK(fixture.upper.failures.empty());
-}
-
 TEST_CASE("a peer of the own job that goes before its first slot keeps its rings for the next attempt", "[context]") {
   ContextFixture fixture;
   fixture.ask_in(1);

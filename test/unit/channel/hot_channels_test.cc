@@ -83,6 +83,15 @@ TEST_CASE("slots that nothing tells of are found in four rounds for each cold ch
   }
 }
 
+TEST_CASE("while slots come in each round, the port is polled in every fourth", "[hot][S1]") {
+  Hot hot(Arrival::kChecked, 1, 1);
+  REQUIRE(hot.send_to_us(1) == 1);
+  hot.rounds(2);  // nothing comes in the second, which polls
+  const unsigned before = hot.port.polls;
+  for (unsigned round = 0; round < 3 * FakeContext::kUnpolledRoundsMax; ++round) REQUIRE(hot.send_to_us(1) == 1);
+  CHECK(hot.port.polls - before == 3);
+}
+
 TEST_CASE("a hint for a ring in which nothing came, or of a hot channel, changes nothing", "[hot][S1]") {
   Hot hot(Arrival::kChecked, 6, 4);
   hot.peer(1).hint();

@@ -39,6 +39,17 @@ TEST_CASE("level state has a line for each change of a machine, with the reason"
                        });
 }
 
+TEST_CASE("the connection to a process of another job is logged, too", "[log][spawn]") {
+  ContextFixture fixture;
+  Lines lines;
+  fixture.context.set_log(LogLevel::kState, lines);
+  const std::uint64_t other_key = kJobKey + 1;
+  const auto peer = fixture.context.peers().add(job_id_of(other_key), 7, name_key_of(other_key, 7), fake_addresses(1));
+  REQUIRE(peer == 4);
+  REQUIRE(fixture.send({8}, *peer) == kNothingSent);
+  CHECK(lines.has("4: connection Idle -> Wanted: there is something to send"));
+}
+
 TEST_CASE("the receiver of an enlargement logs its machine, too", "[log]") {
   ContextPair pair(settings(two_phases()));
   Lines lines;

@@ -68,6 +68,20 @@ TEST_CASE("a connection for which there is no memory waits, and one that is not 
   CHECK(fixture.ledger().most() <= 2 * beginning());
 }
 
+TEST_CASE("a connection needs memory for control blocks when no page has a free one", "[memory][B2]") {
+  LimitFixture too_little(beginning() - 1);
+  REQUIRE(too_little.send({8}, 1) == kNothingSent);
+  too_little.rounds(4);
+  CHECK(too_little.port.opened.empty());
+  CHECK_FALSE(too_little.channel(1).failed());
+
+  const std::uint64_t two = beginning() + 2 * two_phases().at(0).ring_bytes();
+  LimitFixture enough(two);
+  enough.connect(1);
+  enough.connect(2);
+  CHECK(enough.ledger().bytes() == two);
+}
+
 TEST_CASE("a caller for whom there is no memory is turned away, and comes again", "[memory][B2]") {
   LimitFixture fixture(beginning() + 1);
   fixture.connect(1);
