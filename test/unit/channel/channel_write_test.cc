@@ -4,6 +4,7 @@
 
 #include "support/arrived.h"
 #include "support/context_fixture.h"
+#include "support/part_fixture.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -29,14 +30,15 @@ TEST_CASE("no more writes are in flight than the bound", "[channel]") {
   CHECK(drain(peer).marks.size() == 40);
 }
 
-TEST_CASE("the first 64 KiB of a long message go while the rest is copied to the ring", "[channel]") {
-  ContextFixture fixture(settings(phases({{8192, 12}})));
-  fixture.connect();
-  fixture.port.writes.clear();
-  const std::size_t bytes = 10 * phases({{8192, 12}}).at(0).capacity();
-  REQUIRE(fixture.send({bytes}) == Sent{Status::kOk, bytes});
-  REQUIRE(fixture.port.writes.size() == 2);
+TEST_CASE("the first 64 KiB of a long message go while the rest is copied to the ring", "[sendring]") {
+  const PhaseTable long_ring = phases({{8192, 12}});
+  RingsFixture fixture(settings(long_ring));
+  const std::size_t bytes = 10 * long_ring.at(0).capacity();
+  REQUIRE(fixture.stage(bytes) == bytes);
+  REQUIRE(fixture.port.writes.size() == 1);
   CHECK(fixture.port.writes[0].bytes.size() == 8 * 8192);
+  fixture.send_ring.flush();
+  REQUIRE(fixture.port.writes.size() == 2);
   CHECK(fixture.port.writes[1].bytes.size() == 2 * 8192);
 }
 

@@ -112,6 +112,23 @@ TEST_CASE("nobody is lost while the passive side of iWARP may not write yet", "[
   CHECK(fixture.upper.failures.empty());
 }
 
+TEST_CASE("a host is not asked when its connection has ended and not all of it is read", "[silent_peers][F5]") {
+  SilentFixture fixture;
+  fixture.port.arrives = Arrival::kNotified;
+  fixture.accept();
+  fixture.port.notifications_per_poll = 0;
+  fixture.peer().send(pattern(8));
+  fixture.lose();
+  fixture.pass(2 * Silence::kLooks);
+  CHECK(fixture.port.accepted.back()->asked == 0);
+  CHECK(fixture.upper.failures.empty());
+  fixture.port.notifications_per_poll = 1;
+  fixture.rounds(2);
+  CHECK(fixture.upper.messages[1].size() == 1);
+  REQUIRE(fixture.upper.failures.size() == 1);
+  CHECK(fixture.upper.failures[0].text.find("the link broke") != std::string::npos);
+}
+
 TEST_CASE("PEER_TIMEOUT off asks nobody", "[silent_peers][F5]") {
   SilentFixture fixture(with_timeout(0));
   fixture.connect();
