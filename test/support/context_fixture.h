@@ -82,6 +82,13 @@ class ContextFixture {
     while (count-- > 0) context.progress();
   }
 
+  // Names a process of another job to the side under test, and returns its number there.
+  std::uint32_t add_other_job() {
+    const std::uint64_t key = kJobKey + 1;
+    const auto number = context.peers().add(job_id_of(key), 7, name_key_of(key, 7), fake_addresses(1));
+    REQUIRE(number);
+    return *number;
+  }
   // Makes the side under test want a channel to `rank`, up to the link that it opens.
   FakePort::LinkState* want(std::uint32_t rank = 1) {
     const std::size_t before = port.opened.size();

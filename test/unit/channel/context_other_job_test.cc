@@ -7,18 +7,10 @@
 namespace bufenlarge::test {
 namespace {
 
-// Names a process of another job to the context; its number there is returned.
-std::uint32_t add_other(ContextFixture& fixture) {
-  const std::uint64_t key = kJobKey + 1;
-  const auto peer = fixture.context.peers().add(job_id_of(key), 7, name_key_of(key, 7), fake_addresses(1));
-  REQUIRE(peer);
-  return *peer;
-}
-
 TEST_CASE("a call of a process of another job says so, and which job calls", "[context][spawn][F3]") {
   ContextFixture fixture;
   Hello hello{};
-  std::memcpy(&hello, fixture.want(add_other(fixture))->data.data(), kHelloBytes);
+  std::memcpy(&hello, fixture.want(fixture.add_other_job())->data.data(), kHelloBytes);
   CHECK(hello.flags == kHelloOtherJob);
   CHECK(hello.slot_bytes == job_id_of(kJobKey));
   CHECK(hello.slots == 0);
@@ -26,7 +18,7 @@ TEST_CASE("a call of a process of another job says so, and which job calls", "[c
 
 TEST_CASE("a process of another job that may read memory here is not forgotten", "[context][spawn][F3]") {
   ContextFixture fixture;
-  const std::uint32_t peer = add_other(fixture);
+  const std::uint32_t peer = fixture.add_other_job();
   Bytes memory(100);
   const iovec whole{memory.data(), memory.size()};
   std::uint32_t source = 0;

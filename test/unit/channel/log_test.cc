@@ -43,10 +43,9 @@ TEST_CASE("the connection to a process of another job is logged, too", "[log][sp
   ContextFixture fixture;
   Lines lines;
   fixture.context.set_log(LogLevel::kState, lines);
-  const std::uint64_t other_key = kJobKey + 1;
-  const auto peer = fixture.context.peers().add(job_id_of(other_key), 7, name_key_of(other_key, 7), fake_addresses(1));
+  const std::uint32_t peer = fixture.add_other_job();
   REQUIRE(peer == 4);
-  REQUIRE(fixture.send({8}, *peer) == kNothingSent);
+  REQUIRE(fixture.send({8}, peer) == kNothingSent);
   CHECK(lines.has("4: connection Idle -> Wanted: there is something to send"));
 }
 
