@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "channel/ring_slabs.h"
 #include "sim/sim_arena.h"
@@ -91,10 +92,15 @@ void SimPeer::put_after_writes(std::uint32_t to, std::uint32_t bytes, SimWrite* 
   flow.expected.back() = message;
 }
 
-// Finds the phase that plan_vector() asks for, by another rule.
+// Finds the phase that Enlargement::plan() asks for, by another rule. Where growth is earned, what takes several slots
+// earns it, though each element fits.
 void SimPeer::need(SimFlow& flow, const std::vector<std::uint32_t>& chunk) const {
   const PhaseTable& table = world_.config.channel.phases;
   if (!world_.config.channel.enlargement) return;
+  const bool earns = world_.config.settings_of(rank_).growth == GrowthRule::kEarned;
+  const std::uint64_t bytes = std::accumulate(chunk.begin(), chunk.end(), std::uint64_t{0});
+  while (earns && flow.phase_needed < table.last() && bytes > table.at(flow.phase_needed).capacity())
+    ++flow.phase_needed;
   for (const std::uint32_t element : chunk) {
     while (flow.phase_needed < table.last() && element > table.at(flow.phase_needed).threshold_bytes)
       ++flow.phase_needed;

@@ -47,11 +47,8 @@ Status Channel<PortT>::send(std::span<const iovec> vector, bool more, std::size_
     return not_open();
   if (!more && !corked && send_ring_.send_single_slot(vector, sent)) [[likely]]
     return Status::kOk;
-  const ChannelSettings& settings = core().settings;
-  const std::uint8_t present = send_ring_.phase();
-  const std::uint8_t limit = enlargement_.limit_for(vector);
-  const VectorPlan plan = plan_vector(vector, settings.phases, present, limit, settings.vector_mode);
-  if (plan.phase != present) [[unlikely]] {
+  const VectorPlan plan = enlargement_.plan(vector);
+  if (plan.phase != send_ring_.phase()) [[unlikely]] {
     enlargement_.begin(plan.phase);
     return failed() ? failure() : Status::kAgain;
   }

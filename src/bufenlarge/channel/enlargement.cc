@@ -77,6 +77,23 @@ bool Enlargement<PortT>::grow_to_limit() {
   return true;
 }
 
+// By the rule of the seeds each element has to fit. What is earned is counted in slots, so there the message counts.
+template <class PortT>
+VectorPlan Enlargement<PortT>::plan(std::span<const iovec> vector) {
+  const ChannelSettings& settings = link_.core().settings;
+  const std::uint8_t present = send_ring_.phase();
+  if (!earns_) {
+    send_ring_.note_use(vector);
+    return plan_vector(vector, settings.phases, present, limit(), settings.vector_mode);
+  }
+  const VectorSize size = size_of(vector);
+  const std::uint8_t needed = settings.phases.phase_for_message(size.bytes, size.largest);
+  const std::uint8_t limit = limit_for(needed, size.bytes);
+  const VectorPlan plan = plan_vector(vector, settings.phases, present, limit, settings.vector_mode);
+  const bool earned = std::min(needed, limit) > present;
+  return earned && plan.elements == vector.size() ? VectorPlan{0, 0, std::min(needed, limit)} : plan;
+}
+
 // Only what there is room for now counts, also while no larger phase may be asked for.
 template <class PortT>
 std::uint8_t Enlargement<PortT>::limit_for(std::uint8_t needed, std::size_t bytes) {

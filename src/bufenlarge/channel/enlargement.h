@@ -51,16 +51,9 @@ class Enlargement {
       return limit_;
     return limit_at(link_.port().now_us());
   }
-  // The highest phase it may ask for because of this vector, which is sent now. When a larger ring is to be earned
-  // (GROWTH), it is the present phase until it is; what goes in fragments then is noted.
-  [[nodiscard]] std::uint8_t limit_for(std::span<const iovec> vector) {
-    if (earns_) [[unlikely]] {
-      const VectorSize size = size_of(vector);
-      return limit_for(link_.core().settings.phases.phase_for(size.largest, 0), size.bytes);
-    }
-    send_ring_.note_use(vector);
-    return limit();
-  }
+  // What may go of this vector, which is sent now, and the phase to grow to because of it. When a larger ring is to be
+  // earned (GROWTH), all of it goes until it is, and what takes several slots is noted.
+  [[nodiscard]] VectorPlan plan(std::span<const iovec> vector);
   // There was no slot for a message that fits: where growth is earned, waiting is spent on the next phase that has more
   // slots. (What does not fit has spent it as fragments.)
   void on_full(std::span<const iovec> vector);
@@ -99,7 +92,7 @@ class Enlargement {
 
  private:
   [[nodiscard]] std::uint8_t limit_at(std::uint64_t now_us);
-  // The same as for a vector of so many bytes, with an element that needs this phase.
+  // The highest phase it may ask for because of so many bytes, which are sent now and need this phase.
   [[nodiscard]] std::uint8_t limit_for(std::uint8_t needed, std::size_t bytes);
   [[nodiscard]] static Ledger::Use use_of(int phase) {
     return phase == 0 ? Ledger::Use::kBeginning : Ledger::Use::kGrown;

@@ -36,6 +36,9 @@ struct PhaseTable {
   // Returns the smallest phase, from `from` on, whose threshold an element of `bytes` does not exceed; the
   // last phase if the element exceeds them all (it then goes in fragments).
   [[nodiscard]] std::uint8_t phase_for(std::size_t bytes, std::uint8_t from) const;
+  // Returns the smallest phase in which a message of `bytes` takes one slot, and its largest element, of `largest`
+  // bytes, fits; the last phase if there is none.
+  [[nodiscard]] std::uint8_t phase_for_message(std::size_t bytes, std::size_t largest) const;
 };
 
 // Returns a hash of every phase's slot size and number of slots, in which both sides of a connection have

@@ -31,10 +31,25 @@ TEST_CASE("messages that do not fit and come seldom leave the direction small", 
   CHECK(fixture.channel().send_ring().counters().messages_fragmented == 1000);
 }
 
-TEST_CASE("what fits earns nothing, in whatever way it goes", "[growth][G1]") {
+TEST_CASE("what takes one slot earns nothing, in whatever way it goes", "[growth][G1]") {
   Earning fixture(earning(two_phases()));
-  CHECK(fixture.send_many({400, 400, 400}, 1000) == 1000);
+  CHECK(fixture.send_many({200, 200, 88}, 1000) == 1000);
   CHECK(fixture.send_many({488}, 1000) == 1000);
+  CHECK(fixture.send_phase() == 0);
+}
+
+TEST_CASE("a message whose elements fit, but not in one slot together, earns by its slots", "[growth][G1]") {
+  Earning fixture(earning(two_phases()));
+  SECTION("two elements") { CHECK(fixture.send_many({440, 49}, 1000) == Limits::kCost / 2); }
+  SECTION("three") { CHECK(fixture.send_many({200, 200, 200}, 1000) == Limits::kCost / 2); }
+  CHECK(fixture.send_phase() == 0);
+  CHECK(fixture.grow() == 1);
+  CHECK(fixture.send_phase() == 1);
+}
+
+TEST_CASE("a message that takes one slot where an element is beyond no threshold earns nothing", "[growth][G1][E3]") {
+  Earning fixture(earning(phases({{512, 16, 200}, {8192, 16}})));
+  CHECK(fixture.send_many({200, 200}, 1000) == 1000);
   CHECK(fixture.send_phase() == 0);
 }
 
@@ -144,10 +159,10 @@ TEST_CASE("a direction that was refused has to earn it again, after the pause", 
 TEST_CASE("a new connection earns from the beginning", "[growth][G1]") {
   EnlargementFixture fixture(earning(two_phases()));
   const Vector vector({5000});  // 11 slots
-  for (unsigned i = 0; i < 20; ++i) CHECK(fixture.enlargement.limit_for(vector.all()) == 0);
+  for (unsigned i = 0; i < 20; ++i) CHECK(fixture.enlargement.plan(vector.all()).phase == 0);
   fixture.enlargement.end();
-  for (unsigned i = 0; i < 24; ++i) CHECK(fixture.enlargement.limit_for(vector.all()) == 0);
-  CHECK(fixture.enlargement.limit_for(vector.all()) == 1);
+  for (unsigned i = 0; i < 24; ++i) CHECK(fixture.enlargement.plan(vector.all()).phase == 0);
+  CHECK(fixture.enlargement.plan(vector.all()).phase == 1);
 }
 
 TEST_CASE("a response through the ring earns a larger one by its fragments", "[growth][G1][responder]") {
@@ -197,9 +212,9 @@ TEST_CASE("what goes in fragments while the direction may not change earns, too"
   fixture.peer.acknowledge(fixture.peer.provision(1, request.number));
   fixture.service();
   const Vector vector({2000});
-  for (unsigned i = 0; i < 100; ++i) CHECK(fixture.enlargement.limit_for(vector.all()) == 1);
+  for (unsigned i = 0; i < 100; ++i) CHECK(fixture.enlargement.plan(vector.all()).phase == 1);
   fixture.port.now += 50 * ShrinkPolicy::kCostFactor;
-  CHECK(fixture.enlargement.limit_for(vector.all()) == 2);
+  CHECK(fixture.enlargement.plan(vector.all()).phase == 2);
 }
 
 TEST_CASE("a direction that has gone back earns from the beginning", "[growth][G1][B1]") {
@@ -208,14 +223,14 @@ TEST_CASE("a direction that has gone back earns from the beginning", "[growth][G
   fixture.exchange(1, 1);
   fixture.peer.grant_all();
   fixture.port.now += ShrinkPolicy::kCostFactor;
-  for (unsigned i = 0; i < 7; ++i) CHECK(fixture.enlargement.limit_for(vector.all()) == 1);
+  for (unsigned i = 0; i < 7; ++i) CHECK(fixture.enlargement.plan(vector.all()).phase == 1);
   CHECK(fixture.send_ring.used_phase() == 1);
   for (unsigned i = 0; i < 4 && !fixture.enlargement.pending(); ++i)
     fixture.enlargement.look_at_use(fixture.port.now += 1000);
   fixture.peer.acknowledge(fixture.peer.provision(0, fixture.requested().number));
   fixture.service();
   REQUIRE(fixture.send_ring.phase() == 0);
-  for (unsigned i = 0; i < 3; ++i) CHECK(fixture.enlargement.limit_for(vector.all()) == 0);
+  for (unsigned i = 0; i < 3; ++i) CHECK(fixture.enlargement.plan(vector.all()).phase == 0);
 }
 
 TEST_CASE("a direction that goes on earning its phase keeps it, and its messages take the short path",

@@ -37,6 +37,17 @@ TEST_CASE("an element needs the smallest phase that it fits, from the present on
   CHECK(table.phase_for(SIZE_MAX, 2) == 2);
 }
 
+TEST_CASE("a message needs the smallest phase in which it takes one slot and its elements fit", "[phase_table][G1]") {
+  const PhaseTable table = phases({{128, 4, 100}, {512, 4, 400}, {2048, 4, 2000}});
+  CHECK(table.phase_for_message(104, 100) == 0);
+  CHECK(table.phase_for_message(105, 100) == 1);
+  CHECK(table.phase_for_message(104, 101) == 1);
+  CHECK(table.phase_for_message(488, 1) == 1);
+  CHECK(table.phase_for_message(489, 1) == 2);
+  CHECK(table.phase_for_message(SIZE_MAX, 1) == 2);
+  CHECK(table.phase_for_message(SIZE_MAX, SIZE_MAX) == 2);
+}
+
 TEST_CASE("geometries that differ in a slot size or a number of slots have different hashes", "[phase_table]") {
   std::set<std::uint32_t> hashes;
   const std::vector<PhaseTable> tables{
