@@ -6,6 +6,7 @@
 flood_cases() {
     program_case flood unlimited 4
     program_case flood_mixed mixed 4
+    program_case onesided_flood default 4 ""
     echo "flood/limited/4|limited|4|flood|limited|120"
     echo "flood/limited/8|limited|8|flood|limited bytes=6000 rounds=2000|120"
     echo "flood/mutual/4|limited|4|p2p_unexpected|limited bytes=8|120"

@@ -4,8 +4,8 @@
  * library did not take goes to its end, and every later message to that peer behind it, so that all
  * stay in order. Only the first message of a backlog may be open in the library (taken in part).
  * Progress tries each backlog once per round. The netmod sets no limit to a backlog; MPI does, because
- * everything in it but headers of MPIDIG has a request that some call waits for. Copies of small Puts have
- * none: only the next flush or the end of the epoch waits for them, and MPI_Put must not wait for the target.
+ * everything in it but headers of MPIDIG has a request that some call waits for. Small one-sided operations
+ * have none, and are copies: those have a bound (bufenlarge_rma_impl.h).
  *
  * A message with eager data may have come here before the peer said that it takes none any more
  * (bufenlarge_unexpected.c). It asks first then, unless the library has taken a part of it. The message that
@@ -13,6 +13,7 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
+#include "bufenlarge_rma_impl.h"
 #include "bufenlarge_unexpected.h"
 #include "utlist.h"
 
@@ -182,6 +183,8 @@ static void dequeue(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer
                     MPIDI_BUFENLARGE_deferred_t * deferred)
 {
     DL_DELETE(peer->backlog, deferred);
+    if (deferred->copied > 0)
+        MPIDI_BUFENLARGE_rma_went(vci, peer->rma, deferred->copied);
     if (peer->backlog == NULL) {
         DL_DELETE(vci->busy, peer);
         MPIDI_BUFENLARGE_peer_paths(peer);

@@ -44,6 +44,7 @@ typedef struct MPIDI_BUFENLARGE_deferred {
     const void *pack_buf;       /* noncontiguous data */
     MPI_Aint pack_count;
     MPI_Datatype pack_datatype; /* MPI_DATATYPE_NULL: nothing (more) to pack, no reference held */
+    size_t copied;              /* bytes of a small one-sided operation, which a bound counts; or 0 */
     size_t header_bytes;
     size_t header_sent;
     char header[];
@@ -95,6 +96,7 @@ typedef struct {
     MPL_atomic_int_t watches;   /* a process has failed, or a communicator was revoked */
     int failures_known;         /* of the process's list (bufenlarge_failure.c) */
     struct MPIDI_BUFENLARGE_rma *batches;       /* peers with a batch that is not empty */
+    size_t copied;              /* bytes of small one-sided operations in backlogs */
     struct MPIDI_BUFENLARGE_gets *gets; /* small Gets whose reply is to come */
     struct MPIDI_BUFENLARGE_incoming *unmatched;        /* rendezvous messages, in order */
     uint32_t no_eager_peers;    /* that take no eager data */
@@ -207,8 +209,7 @@ void MPIDI_BUFENLARGE_peers_free(MPIDI_BUFENLARGE_vci_t * vci);
 int MPIDI_BUFENLARGE_send_rest(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send);
 int MPIDI_BUFENLARGE_send_packed(MPIR_Comm * comm, int rank, const MPIDI_BUFENLARGE_send_t * send,
                                  MPI_Aint count, MPI_Datatype datatype);
-int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send,
-                                MPIR_Request ** request);
+int MPIDI_BUFENLARGE_send_begun(MPIR_Comm * comm, int rank, MPIDI_BUFENLARGE_send_t * send, MPIR_Request ** request);
 bool MPIDI_BUFENLARGE_send_control(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_kind_t kind,
                                    uint32_t detail, const void *data, size_t bytes);
 
@@ -221,8 +222,7 @@ int MPIDI_BUFENLARGE_send_failed(int mpi_errno, MPIR_Comm * comm, int vci, MPIR_
 /* bufenlarge_backlog.c */
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_create(const MPIDI_BUFENLARGE_send_t * send);
 MPIDI_BUFENLARGE_deferred_t *MPIDI_BUFENLARGE_deferred_copy(const MPIDI_BUFENLARGE_send_t * send);
-void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer,
-                                   MPIDI_BUFENLARGE_deferred_t * deferred);
+void MPIDI_BUFENLARGE_backlog_append(MPIDI_BUFENLARGE_peer_t * peer, MPIDI_BUFENLARGE_deferred_t * deferred);
 unsigned MPIDI_BUFENLARGE_backlog_flush(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 void MPIDI_BUFENLARGE_backlog_fail(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * peer);
 

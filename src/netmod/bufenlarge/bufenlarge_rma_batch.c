@@ -30,6 +30,10 @@ static void send_whole(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_peer_t * p
         return;
     MPIDI_BUFENLARGE_deferred_t *deferred =
         send->status == BUFENLARGE_OK ? MPIDI_BUFENLARGE_deferred_copy(send) : NULL;
+    if (deferred && peer->rma) {        /* NULL: it is a reply, whose number the other side's operations bound */
+        deferred->copied = sizeof(*deferred) + send->header_bytes + send->data_bytes;
+        MPIDI_BUFENLARGE_rma_waits(vci, peer->rma, deferred->copied);
+    }
     if (deferred)
         MPIDI_BUFENLARGE_backlog_append(peer, deferred);
     else if (send->status == BUFENLARGE_OK)
@@ -98,7 +102,8 @@ char *MPIDI_BUFENLARGE_batch_append(MPIDI_BUFENLARGE_vci_t * vci, rma_t * rma, u
 }
 
 /* Makes room for a record and its reply, and for a flush request after it. Returns NULL when the operation is too large
- * for a batch, which has to go in one slot of the channel as it is. */
+ * for a batch. A batch goes in one slot of the channel as it is, unless it has to wait behind others anyway: then more
+ * share a message. */
 rma_t *MPIDI_BUFENLARGE_batch_room(MPIDI_BUFENLARGE_vci_t * vci, const operation_t * operation,
                                    size_t data_bytes, size_t reply_bytes)
 {
@@ -106,9 +111,10 @@ rma_t *MPIDI_BUFENLARGE_batch_room(MPIDI_BUFENLARGE_vci_t * vci, const operation
     const size_t reply =
         reply_bytes ? sizeof(MPIDI_BUFENLARGE_reply_t) + MPIDI_BUFENLARGE_PADDED(reply_bytes) : 0;
     const size_t fixed = HEADER_BYTES + sizeof(record_t);
-    const size_t most =
+    const size_t slot =
         MPL_MIN(bufenlarge_channel_element_max(operation->peer->channel), sizeof(MPIDI_BUFENLARGE_batch_t));
-    if (fixed + MPL_MAX(needed, reply) > most)
+    const size_t most = operation->peer->direct ? slot : sizeof(MPIDI_BUFENLARGE_batch_t);
+    if (fixed + MPL_MAX(needed, reply) > slot)
         return NULL;
     rma_t *rma = MPIDI_BUFENLARGE_rma_of(operation->peer);
     if (rma == NULL)

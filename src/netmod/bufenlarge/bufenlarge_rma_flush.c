@@ -29,9 +29,13 @@ static bool send_fenced(MPIDI_BUFENLARGE_vci_t * vci, rma_t * rma)
     return true;
 }
 
-/* Sends a flush request for all Puts so far. A batch always has room for it. */
+/* Sends a flush request for all Puts so far. A batch always has room for it; one that is longer than a slot, which it
+ * may be after waiting, goes before one that has to be delivered after RDMA writes. */
 static void request_flush(MPIDI_BUFENLARGE_vci_t * vci, rma_t * rma)
 {
+    if (rma->written > rma->flush_requested && MPIDI_BUFENLARGE_batch_seal(rma) + sizeof(MPIDI_BUFENLARGE_record_t)
+        > bufenlarge_channel_element_max(rma->peer->channel))
+        MPIDI_BUFENLARGE_batch_send(vci, rma);
     MPIDI_BUFENLARGE_batch_append(vci, rma, rma->issued, 0, MPIDI_BUFENLARGE_FLUSH, 0);
     if (rma->written <= rma->flush_requested) {
         MPIDI_BUFENLARGE_batch_send(vci, rma);
@@ -90,6 +94,22 @@ static void unlist(window_t * window, int target)
             window->pending[rank].listed = false;
     }
     window->listed_count = kept;
+}
+
+/* Waits while too many bytes of small operations wait in the target's backlog. */
+void MPIDI_BUFENLARGE_rma_make_room(MPIR_Win * win, int target)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_BUFENLARGE_vci_t *vci = MPIDI_BUFENLARGE_window_vci(win);
+    MPIDI_BUFENLARGE_peer_t *peer;
+
+    if (MPIDI_BUFENLARGE_peer_of(win->comm_ptr, target, vci->number, &peer) != MPI_SUCCESS || peer->rma == NULL)
+        return;
+    MPIDIU_PROGRESS_WHILE(!peer->lost_text && vci->copied > MPIDI_BUFENLARGE_COPIES_MAX
+                          && peer->rma->copied > MPIDI_BUFENLARGE_COPIES_OF_ONE, vci->number);
+
+  fn_fail:
+    MPIDI_BUFENLARGE_keep_error(vci, mpi_errno);
 }
 
 /* Waits until the own operations on one part of a window, or on all (-1), are complete, with `remote` at the target

@@ -54,6 +54,12 @@ typedef struct {
 
 #define MPIDI_BUFENLARGE_PADDED(bytes) (((size_t) (bytes) + 7) & ~(size_t) 7)
 
+/* Small operations that wait in backlogs are copies, and each message with them counts. When a process has more than
+ * COPIES_MAX bytes of them, MPI_Put and MPI_Get wait until their target has COPIES_OF_ONE at most, or the process has
+ * less: so a target that makes no progress keeps those for others waiting as little as it can. */
+#define MPIDI_BUFENLARGE_COPIES_MAX ((size_t) 4 << 20)
+#define MPIDI_BUFENLARGE_COPIES_OF_ONE ((size_t) 64 << 10)
+
 /* What is kept of a peer once there was an operation on it. */
 typedef struct MPIDI_BUFENLARGE_rma {
     struct MPIDI_BUFENLARGE_rma *next, *prev;   /* in vci->batches, while the batch is not empty */
@@ -62,6 +68,7 @@ typedef struct MPIDI_BUFENLARGE_rma {
     uint64_t written;           /* number of the last Put that is an RDMA write */
     uint64_t flush_requested;   /* number in the last flush request */
     uint64_t flushed;           /* Puts up to this number are in the peer's memory */
+    size_t copied;              /* bytes of messages with small operations in its backlog */
     size_t bytes;               /* of the batch's records */
     size_t reply_bytes;         /* of the replies to it */
     MPIDI_BUFENLARGE_batch_t batch;
@@ -105,6 +112,21 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_pending_list(MPIDI_BUFENLARGE_win
         return;
     window->pending[target].listed = true;
     window->listed[window->listed_count++] = target;
+}
+
+/* Notes that a message with small operations, which the bound counts, has left the backlog or goes there. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_rma_went(MPIDI_BUFENLARGE_vci_t * vci,
+                                                        MPIDI_BUFENLARGE_rma_t * rma, size_t bytes)
+{
+    vci->copied -= bytes;
+    rma->copied -= bytes;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_BUFENLARGE_rma_waits(MPIDI_BUFENLARGE_vci_t * vci,
+                                                         MPIDI_BUFENLARGE_rma_t * rma, size_t bytes)
+{
+    vci->copied += bytes;
+    rma->copied += bytes;
 }
 
 /* An operation that need not go as an active message of MPIDIG. */
@@ -155,6 +177,7 @@ void MPIDI_BUFENLARGE_window_free(MPIR_Win * win);
 
 /* bufenlarge_rma_flush.c */
 int MPIDI_BUFENLARGE_rma_flush(MPIR_Win * win, int target, bool remote);
+void MPIDI_BUFENLARGE_rma_make_room(MPIR_Win * win, int target);
 
 /* bufenlarge_rma_target.c */
 const char *MPIDI_BUFENLARGE_operations_arrived(MPIDI_BUFENLARGE_vci_t * vci, uint32_t peer,

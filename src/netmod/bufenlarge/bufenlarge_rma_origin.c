@@ -142,6 +142,8 @@ bool MPIDI_BUFENLARGE_put(const void *origin_addr, MPI_Aint origin_count, MPI_Da
 {
     operation_t operation;
     MPIR_Request *request = NULL;
+    if (unlikely(MPIDI_BUFENLARGE_window_vci(win)->copied > MPIDI_BUFENLARGE_COPIES_MAX))
+        MPIDI_BUFENLARGE_rma_make_room(win, target_rank);
     if (!plan(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
               target_datatype, win, &operation))
         return false;
@@ -191,6 +193,8 @@ bool MPIDI_BUFENLARGE_get(void *origin_addr, MPI_Aint origin_count, MPI_Datatype
 {
     operation_t operation;
     MPIR_Request *request = NULL;
+    if (unlikely(MPIDI_BUFENLARGE_window_vci(win)->copied > MPIDI_BUFENLARGE_COPIES_MAX))
+        MPIDI_BUFENLARGE_rma_make_room(win, target_rank);
     if (!plan(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
               target_datatype, win, &operation))
         return false;
