@@ -97,6 +97,8 @@ bufenlarge_context::bufenlarge_context(const bufenlarge_context_config_t& config
       rendezvous(knobs.values().rendezvous),
       connections(knobs.values().connections),
       memory_max(knobs.values().memory_max),
+      registration_cache(knobs.values().registration_cache),
+      log_level(knobs.values().log),
       provider(bufenlarge::provider_name(port.info())),
       protocol(bufenlarge::protocol_name(port.info())),
       interface_name(bufenlarge::domain_name(port.info())),

@@ -52,6 +52,7 @@ bufenlarge_status_t give_addresses(bufenlarge_context_t* context, const void* ad
     context->memory_bound = memory_bound_of(*context);
     if (context->memory_bound.bytes != 0)
       context->context.set_memory_max(std::max(context->memory_bound.bytes, context->context.least_memory()));
+    context->share_registrations();
     const std::uint32_t near = context->local_processes * std::max(1u, context->upper.contexts);
     context->context.set_window_bytes_max(
         context->window_memory.value_or(bufenlarge::window_bytes_max(context->port.info(), near)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The part of the C boundary for user memory: sources, reads, window memory and writes into it. No exception passes it.
+#include <algorithm>
 #include <exception>
 #include <span>
 
@@ -31,20 +32,26 @@ bufenlarge_status_t order_read(bufenlarge_channel_t* handle, const bufenlarge::R
 
 std::string bufenlarge_context::keep_registrations(const bufenlarge::Knobs::Values& values) {
   using Choice = bufenlarge::MonitorChoice;
-  const std::uint64_t bytes = values.registration_cache.value_or(bufenlarge::registration_cache_bytes(port.info()));
-  const bufenlarge::MemoryMonitor* monitor = nullptr;
-  std::string why = "MEMORY_MONITOR=none";
-  if (bytes != 0 && values.memory_monitor != Choice::kNone) monitor = bufenlarge::unmap_hooks(why);
-  if (bytes != 0 && monitor == nullptr && values.memory_monitor == Choice::kHooks)
-    return "MPIR_CVAR_BUFENLARGE_MEMORY_MONITOR='hooks': " + why;
+  const bool wanted = registration_cache.value_or(bufenlarge::registration_cache_bytes(port.info(), 1, 1)) != 0;
+  monitor_why = "MEMORY_MONITOR=none";
+  if (wanted && values.memory_monitor != Choice::kNone) monitor = bufenlarge::unmap_hooks(monitor_why);
+  if (wanted && monitor == nullptr && values.memory_monitor == Choice::kHooks)
+    return "MPIR_CVAR_BUFENLARGE_MEMORY_MONITOR='hooks': " + monitor_why;
+  port.set_give_way([this](std::size_t bytes) { return context.give_way(bytes); });
+  return "";
+}
+
+void bufenlarge_context::share_registrations() {
+  const std::uint32_t contexts = std::max(1u, upper.contexts);
+  const std::uint64_t bytes =
+      registration_cache ? *registration_cache / contexts
+                         : bufenlarge::registration_cache_bytes(port.info(), local_processes, contexts);
   context.keep_registrations(bytes, monitor);
-  port.set_give_way([this](std::size_t wanted) { return context.give_way(wanted); });
   kept = bytes == 0             ? "none stay"
          : monitor != nullptr   ? "up to " + std::to_string(bytes) + " bytes stay"
-                                : "up to " + std::to_string(bytes) + " bytes of MPI_Alloc_mem stay: " + why;
-  if (bytes != 0 && values.log >= bufenlarge::LogLevel::kState)
+                                : "up to " + std::to_string(bytes) + " bytes of MPI_Alloc_mem stay: " + monitor_why;
+  if (bytes != 0 && log_level >= bufenlarge::LogLevel::kState)
     log.line(upper.rank, "registrations of user memory: " + kept);
-  return "";
 }
 
 extern "C" {

@@ -9,6 +9,7 @@
 #include "bufenlarge.h"
 #include "channel/change_sink.h"
 #include "channel/context.h"
+#include "channel/memory_monitor.h"
 #include "fabric/connection_bound.h"
 #include "fabric/fabric_port.h"
 #include "fabric/memory_bound.h"
@@ -101,8 +102,10 @@ struct bufenlarge_context final : bufenlarge::MemorySampler, bufenlarge::ChangeS
   // For the callback `changed_up`, which is set.
   void changed(const bufenlarge::RingChange& change) override;
 
-  // Decides which registrations of user memory stay. Returns why the knobs ask for what cannot be, or "".
+  // Decides whether registrations of user memory stay. Returns why the knobs ask for what cannot be, or "".
   [[nodiscard]] std::string keep_registrations(const bufenlarge::Knobs::Values& values);
+  // Decides how many bytes of them, when the addresses of the job's processes tell how many share the machine.
+  void share_registrations();
 
   // The context cannot go on; the upper layer is told, or the process ends.
   void fail(bufenlarge_status_t status, const char* message) const;
@@ -116,12 +119,16 @@ struct bufenlarge_context final : bufenlarge::MemorySampler, bufenlarge::ChangeS
   const std::optional<std::uint64_t> rendezvous;        // as set
   const std::optional<std::uint32_t> connections;       // as set
   const std::optional<std::uint64_t> memory_max;        // as set
+  const std::optional<std::uint64_t> registration_cache;  // as set
+  const bufenlarge::LogLevel log_level;                 // as set
   bufenlarge::ConnectionBound bound;
   bufenlarge::MemoryBound memory_bound;
   std::uint32_t local_processes = 1;  // of the job, by their addresses
   bool warned = false;
   bufenlarge_changed_fn changed_up = nullptr;
-  std::string kept;  // which registrations stay, in a few words
+  const bufenlarge::MemoryMonitor* monitor = nullptr;  // of the registrations that stay
+  std::string monitor_why;                             // there is none
+  std::string kept;                                    // which registrations stay, in a few words
   std::string provider, protocol, interface_name, address;
   std::string agreement;  // what has to be equal in all processes of the job, an item a line
 };

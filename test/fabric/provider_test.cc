@@ -156,5 +156,16 @@ TEST_CASE("window memory is bounded where its pages are locked: half of the mach
   CHECK(window_bytes_max(*info, 2) == half / 2);
 }
 
+TEST_CASE("what stays registered is a share of the machine's memory, and 256 MiB of a process at most", "[provider]") {
+  const InfoPtr info = choose_provider({ProviderChoice::kTcp, "lo"});
+  CHECK(registration_cache_bytes(*info, 1, 1) == 0);
+  info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const std::uint64_t all = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 16;
+  CHECK(registration_cache_bytes(*info, 1, 1) == std::min(all, std::uint64_t{256} << 20));
+  CHECK(registration_cache_bytes(*info, 10'000, 1) == all / 10'000);
+  CHECK(registration_cache_bytes(*info, 10'000, 4) == all / 10'000 / 4);
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

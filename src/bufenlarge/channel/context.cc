@@ -165,6 +165,7 @@ void Context<PortT>::serve_lists() {
 
 template <class PortT>
 void Context<PortT>::look_at_time() {
+  core_.keeper.look();  // what was unmapped is given back, though no transfer follows
   if (!closer_.on() && !shrinker_.on() && !silent_.on() && !reclaimer_.due() && core_.memory_sampler == nullptr) return;
   const std::uint64_t now_us = core_.port.now_us();
   if (closer_.on()) closer_.look(now_us);

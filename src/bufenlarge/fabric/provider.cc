@@ -168,10 +168,11 @@ std::uint64_t window_bytes_max(const fi_info& info, std::uint32_t contexts) {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2 / std::max(1u, contexts);
 }
 
-std::uint64_t registration_cache_bytes(const fi_info& info) {
+std::uint64_t registration_cache_bytes(const fi_info& info, std::uint32_t processes, std::uint32_t contexts) {
   if (info.ep_attr->protocol == FI_PROTO_SOCK_TCP) return 0;  // an entry in a table
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
-  return std::min(std::uint64_t{256} << 20, pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 16);
+  const std::uint64_t share = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 16 / processes;
+  return std::min(std::uint64_t{256} << 20, share) / contexts;
 }
 
 const char* arrival_name(Arrival arrival) {

@@ -65,8 +65,9 @@ std::size_t window_write_min(const fi_info& info);
 // Returns how many bytes of window memory each of `contexts` contexts on this machine may register.
 std::uint64_t window_bytes_max(const fi_info& info, std::uint32_t contexts);
 
-// Returns how many bytes of user memory a context may leave registered while no transfer uses them.
-std::uint64_t registration_cache_bytes(const fi_info& info);
+// Returns how many bytes of user memory each of `contexts` contexts of a process may leave registered while no transfer
+// uses them, where so many processes share the machine.
+std::uint64_t registration_cache_bytes(const fi_info& info, std::uint32_t processes, std::uint32_t contexts);
 
 struct ArrivalVerdict {
   Arrival arrival;

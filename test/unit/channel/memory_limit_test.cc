@@ -5,6 +5,7 @@
 #include "channel/reclaimer.h"
 #include "support/context_fixture.h"
 #include "support/fake_monitor.h"
+#include "support/rendezvous_pair.h"
 
 namespace bufenlarge::test {
 namespace {
@@ -276,6 +277,22 @@ TEST_CASE("registrations that stay give way before the limit refuses anything", 
   CHECK(rings);
   CHECK(core.keeper.idle_bytes() == 0);
   CHECK(core.ledger.bytes() == 80);
+}
+
+TEST_CASE("memory that is unmapped is given back though no transfer follows", "[memory][K1]") {
+  FakeMonitor monitor;
+  RendezvousPair pair;
+  for (auto& side : pair.side) side.context.keep_registrations(100'000, &monitor);
+  const Vector source({9000});
+  Vector destination({9000});
+  pair.read_all(source, destination);
+  REQUIRE(pair.side[0].context.core().keeper.idle_bytes() != 0);
+  REQUIRE(pair.side[1].context.core().keeper.idle_bytes() != 0);
+  monitor.unmap(source.bytes().data(), 1);
+  monitor.unmap(destination.bytes().data(), 1);
+  pair.rounds(FakeContext::kEventRounds);
+  CHECK(pair.side[0].context.core().keeper.idle_bytes() == 0);
+  CHECK(pair.side[1].context.core().keeper.idle_bytes() == 0);
 }
 
 }  // namespace
