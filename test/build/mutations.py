@@ -7,12 +7,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True  # the checkout stays as it is
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tools/mutate.d"))
 from changes import File  # noqa: E402
-from program import SWITCH, SWITCH_SOURCE  # noqa: E402
+from program import LAYERS, Program, SWITCH, SWITCH_SOURCE  # noqa: E402
 
 LEAST = 60  # changes in the program
 
@@ -33,6 +34,14 @@ def told(work, name, number=0):
     return ended.returncode, ended.stdout
 
 
+def missing_objects(layer):
+    """The sources of the library that a new folder, in which those of this layer are to be written, does not build."""
+    sources = {other: [path.relative_to(TOP) for path in TOP.glob(f"src/bufenlarge/{other}/*.cc")] for other in LAYERS}
+    with tempfile.TemporaryDirectory() as folder:
+        rules = Program(pathlib.Path(folder), {str(name) for name in sources[layer]}).makefile().split()
+    return [name for names in sources.values() for name in names if str(name.with_suffix(".o")) not in rules]
+
+
 def main(source, work):
     work = pathlib.Path(work)
     work.mkdir(parents=True, exist_ok=True)
@@ -51,6 +60,9 @@ def main(source, work):
         print("the lines are not where they were")
     if len(file.changes) < LEAST:
         print(f"there are {len(file.changes)} changes, not {LEAST} or more")
+    for layer in LAYERS:
+        for name in missing_objects(layer):
+            print(f"a new folder for the changes of {layer} does not build {name}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for fault in filter(None, pool.map(lambda change: fault_of(work, file, change), file.changes)):
             print(fault)

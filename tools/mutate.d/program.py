@@ -88,9 +88,10 @@ class Program:
                   for name, places in self.programs.items()]
         return MAKEFILE.format(rules="\n".join(rules), sodium=self.sodium("--cflags"))
 
-    def objects(self, places):
-        return sorted(str(path.relative_to(self.folder).with_suffix(".o"))
-                      for place in places for path in self.folder.glob(place))
+    @staticmethod
+    def objects(places):
+        """Of all sources of these places: the folder may not have those yet that are going to be rewritten."""
+        return sorted(str(path.relative_to(TOP).with_suffix(".o")) for place in places for path in TOP.glob(place))
 
     @staticmethod
     def sodium(what):
