@@ -45,9 +45,9 @@ class Enlargement {
   // may. False when it need not or cannot, or has not earned that.
   [[nodiscard]] bool grow_to_limit();
   // The highest phase the sending direction may ask for now: the present one when enlargement is off, for a time after
-  // a refusal, and, where directions also shrink, right after a change.
+  // a refusal, and right after a change: any where directions also shrink, else one that gave memory back.
   [[nodiscard]] std::uint8_t limit() {
-    if (limit_ == most_ && !policy_.on()) [[likely]]
+    if (limit_ == most_ && policy_.idle()) [[likely]]
       return limit_;
     return limit_at(link_.port().now_us());
   }

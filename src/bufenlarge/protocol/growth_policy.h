@@ -2,8 +2,8 @@
 // When one direction of a channel has earned a larger phase: GROWTH=earned,
 // docs/decisions/0030-growth-that-is-earned.md.
 //
-// An element that does not fit goes in fragments. What the slots cost that they take is spent on the phase that the
-// element needs. When as much is spent as an exchange of the ring costs, a larger phase is earned: the smallest one
+// A message that does not fit goes in fragments. What the slots cost that they take is spent on the phase that the
+// message needs. When as much is spent as an exchange of the ring costs, a larger phase is earned: the smallest one
 // that carries at least half of what was spent. So a direction that grows has lost no more than growing before would
 // have cost. The unit is a slot for which there is room; one more than there is room for makes all wait for a grant.
 //
@@ -33,7 +33,7 @@ enum class GrowthRule : std::uint8_t {
 
 class GrowthPolicy {
  public:
-  // Elements that need `phase` take so many slots in fragments, of which as many go now as there is room for.
+  // A message that needs `phase` takes so many slots in fragments, of which as many go now as there is room for.
   void spend(std::uint8_t phase, std::uint64_t slots, std::uint32_t room, std::uint64_t now_us);
   // All of these slots were taken and more was to go, for which `phase` has some.
   void wait(std::uint8_t phase, std::uint32_t slots, std::uint64_t now_us);

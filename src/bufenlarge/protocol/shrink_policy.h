@@ -6,7 +6,8 @@
 //
 //  * No change begins within kCostFactor times of what the one before took, from its request to the exchange, and
 //    kRestMaxUs at most: what takes longer than a tenth of that has waited for a packet that was lost, or for a peer
-//    that computes, and is no cost of the change.
+//    that computes, and is no cost of the change. Where none goes back by itself, this holds after one that went back
+//    because its memory was wanted.
 //  * A direction that has to grow within kSoonFactor periods of a shrink becomes more patient: its periods are twice as
 //    long from then on, up to kPatienceMax times the set one.
 //
@@ -24,6 +25,8 @@ class ShrinkPolicy {
   explicit ShrinkPolicy(std::uint64_t period_us) : period_us_(period_us) {}
 
   [[nodiscard]] bool on() const { return period_us_ != 0; }
+  // Whether any change may begin at any time, until changed() is called.
+  [[nodiscard]] bool idle() const { return !on() && rest_until_us_ == 0; }
 
   // Called when the direction has gone from one phase to another, or has been refused and kept its own. The change was
   // asked for at `asked_us`.
@@ -63,8 +66,8 @@ class ShrinkPolicy {
 };
 
 inline void ShrinkPolicy::changed(std::uint8_t from, std::uint8_t to, std::uint64_t asked_us, std::uint64_t now_us) {
+  rest_until_us_ = on() || to < from ? now_us + std::min(kCostFactor * (now_us - asked_us), kRestMaxUs) : 0;
   if (!on()) return;
-  rest_until_us_ = now_us + std::min(kCostFactor * (now_us - asked_us), kRestMaxUs);
   const bool soon = shrunk_us_ != 0 && now_us < shrunk_us_ + kSoonFactor * period_us();
   if (to > from && soon) patience_ = std::min(2 * patience_, kPatienceMax);
   shrunk_us_ = to < from ? now_us : 0;

@@ -215,5 +215,29 @@ TEST_CASE("a direction that has changed does not grow within ten times what that
   CHECK(fixture.enlargement.limit() == 2);
 }
 
+TEST_CASE("a direction whose memory was wanted does not grow within ten times what that took", "[enlarge][B1][B2]") {
+  EnlargementFixture fixture;
+  fixture.exchange(2, 2);
+  fixture.peer.grant_all();
+  CHECK(fixture.enlargement.limit() == 2);
+  fixture.enlargement.give_back();
+  const EnlargeRequest request = fixture.requested();
+  REQUIRE(request.phase == 0);
+  fixture.port.now += 50;
+  fixture.peer.acknowledge(fixture.peer.provision(0, request.number));
+  fixture.poll();
+  fixture.service();
+  REQUIRE(fixture.send_ring.phase() == 0);
+  CHECK(fixture.arrived().size() == 1);  // an empty slot
+  fixture.peer.grant_all();
+  fixture.port.now += 499;
+  CHECK(fixture.enlargement.limit() == 0);
+  fixture.port.now += 1;
+  CHECK(fixture.enlargement.limit() == 2);
+  fixture.exchange(2, 2);
+  CHECK(fixture.send_ring.phase() == 2);
+  CHECK(fixture.enlargement.limit() == 2);
+}
+
 }  // namespace
 }  // namespace bufenlarge::test

@@ -23,6 +23,18 @@ TEST_CASE("without a period nothing is due, and any change may begin", "[shrink_
   CHECK(policy.may_change(50));
 }
 
+TEST_CASE("without a period, too, a direction that gave its memory back rests before it grows", "[shrink_policy][B1]") {
+  ShrinkPolicy policy(0);
+  CHECK(policy.idle());
+  policy.changed(2, 0, 1000, 1300);
+  CHECK_FALSE(policy.idle());
+  CHECK_FALSE(policy.may_change(1300 + 2999));
+  CHECK(policy.may_change(1300 + 3000));
+  policy.changed(0, 2, 5000, 5300);
+  CHECK(policy.idle());
+  CHECK(policy.may_change(5300));
+}
+
 TEST_CASE("a direction goes back when two periods did not need its phase", "[shrink_policy][B1]") {
   ShrinkPolicy policy = grown(2, 5000);
   CHECK_FALSE(policy.due(5999));
