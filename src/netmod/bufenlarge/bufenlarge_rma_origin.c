@@ -36,8 +36,8 @@ static bool find_place(const part_t * part, MPI_Aint target_disp, MPI_Aint targe
         && operation->offset <= part->bytes - bytes;
 }
 
-/* Fills in the operation. Returns false when MPIDIG has to do it: for a lost peer too, because MPIDIG returns the
- * error. */
+/* Fills in the operation, when there is room for its copy. Returns false when MPIDIG has to do it: for a lost peer too,
+ * because MPIDIG returns the error. */
 static bool plan(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                  MPI_Datatype target_datatype, MPIR_Win * win, operation_t * operation)
@@ -46,6 +46,8 @@ static bool plan(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype or
     MPI_Aint true_lb;
     int contig;
 
+    if (unlikely(MPIDI_BUFENLARGE_window_vci(win)->copied > MPIDI_BUFENLARGE_COPIES_MAX))
+        MPIDI_BUFENLARGE_rma_make_room(win, target_rank);
     MPIDI_Datatype_check_contig_size_lb(origin_datatype, origin_count, contig, operation->bytes,
                                         true_lb);
     if (!window || !contig || operation->bytes == 0 || target_rank == win->comm_ptr->rank
@@ -142,8 +144,6 @@ bool MPIDI_BUFENLARGE_put(const void *origin_addr, MPI_Aint origin_count, MPI_Da
 {
     operation_t operation;
     MPIR_Request *request = NULL;
-    if (unlikely(MPIDI_BUFENLARGE_window_vci(win)->copied > MPIDI_BUFENLARGE_COPIES_MAX))
-        MPIDI_BUFENLARGE_rma_make_room(win, target_rank);
     if (!plan(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
               target_datatype, win, &operation))
         return false;
@@ -193,8 +193,6 @@ bool MPIDI_BUFENLARGE_get(void *origin_addr, MPI_Aint origin_count, MPI_Datatype
 {
     operation_t operation;
     MPIR_Request *request = NULL;
-    if (unlikely(MPIDI_BUFENLARGE_window_vci(win)->copied > MPIDI_BUFENLARGE_COPIES_MAX))
-        MPIDI_BUFENLARGE_rma_make_room(win, target_rank);
     if (!plan(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
               target_datatype, win, &operation))
         return false;
