@@ -303,17 +303,19 @@ typedef struct {
 
 BUFENLARGE_API void bufenlarge_context_limits(const bufenlarge_context_t *context, bufenlarge_limits_t *limits_p);
 
+/* The response to this read releases the peer's source. */
+#define BUFENLARGE_READ_LAST 1u
+/* The memory is of a persistent request; see bufenlarge_context_keep_memory(). */
+#define BUFENLARGE_PERSISTENT 2u
+
 /* Advertises these segments, as one range of bytes, to the channel's peer, and returns in *source_p
  * the source handle (never 0) that the caller tells the peer. The segments may not change until
  * source_released is called, once, with `cookie`. The library copies the iov array. Where memory
- * cannot be registered, the peer reads it through the ring. */
+ * cannot be registered, the peer reads it through the ring. flags: BUFENLARGE_PERSISTENT or 0. */
 BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_advertise(bufenlarge_channel_t *channel,
                                                                 const struct iovec *iov,
-                                                                int iov_count, void *cookie,
-                                                                uint32_t *source_p);
-
-/* The response to this read releases the peer's source. */
-#define BUFENLARGE_READ_LAST 1u
+                                                                int iov_count, unsigned flags,
+                                                                void *cookie, uint32_t *source_p);
 
 /* Reads `bytes` (at least 1) from `offset` of the peer's source into segments of as many bytes in
  * all; with iov_count 0 the fragment callback gets the data, in order. Returns at once. The library
@@ -333,12 +335,16 @@ BUFENLARGE_API bufenlarge_status_t bufenlarge_channel_release_source(bufenlarge_
 /* From its first transfer on this memory stays registered, as source and as destination, until
  * bufenlarge_context_release_memory(), as far as REGISTRATION_CACHE allows and unless other memory
  * needs the room. Nothing of it may be unmapped, moved or dropped meanwhile (munmap, mremap, madvise).
- * BUFENLARGE_ERR_ARGUMENT when it overlaps other such memory. */
-BUFENLARGE_API bufenlarge_status_t bufenlarge_context_keep_memory(bufenlarge_context_t *context,
-                                                                  void *memory, size_t bytes);
+ * BUFENLARGE_ERR_ARGUMENT when it overlaps other such memory.
+ *
+ * With BUFENLARGE_PERSISTENT it is the memory of a persistent request, and may overlap. Only transfers
+ * with that flag use its registration: from the first one after this call on it stays mapped until the last. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_keep_memory(bufenlarge_context_t *context, void *memory,
+                                                                  size_t bytes, unsigned flags);
 
-/* To be called before this memory, kept from `memory` on, is freed. */
-BUFENLARGE_API bufenlarge_status_t bufenlarge_context_release_memory(bufenlarge_context_t *context, void *memory);
+/* To be called before this memory is freed, or when the persistent request ends: with the same arguments. */
+BUFENLARGE_API bufenlarge_status_t bufenlarge_context_release_memory(bufenlarge_context_t *context, void *memory,
+                                                                     size_t bytes, unsigned flags);
 
 /* ---- window memory ----------------------------------------------------------------------- */
 

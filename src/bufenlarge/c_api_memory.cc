@@ -47,9 +47,10 @@ void bufenlarge_context::share_registrations() {
       registration_cache ? *registration_cache / contexts
                          : bufenlarge::registration_cache_bytes(port.info(), local_processes, contexts);
   context.keep_registrations(bytes, monitor);
-  kept = bytes == 0             ? "none stay"
-         : monitor != nullptr   ? "up to " + std::to_string(bytes) + " bytes stay"
-                                : "up to " + std::to_string(bytes) + " bytes of MPI_Alloc_mem stay: " + monitor_why;
+  const std::string up_to = "up to " + std::to_string(bytes);
+  kept = bytes == 0           ? "none stay"
+         : monitor != nullptr ? up_to + " bytes stay"
+                              : up_to + " bytes of MPI_Alloc_mem and persistent requests stay: " + monitor_why;
   if (bytes != 0 && log_level >= bufenlarge::LogLevel::kState)
     log.line(upper.rank, "registrations of user memory: " + kept);
 }
@@ -66,13 +67,14 @@ void bufenlarge_context_limits(const bufenlarge_context_t* context, bufenlarge_l
 }
 
 bufenlarge_status_t bufenlarge_channel_advertise(bufenlarge_channel_t* handle, const struct iovec* iov, int iov_count,
-                                                 void* cookie, uint32_t* source_p) {
+                                                 unsigned flags, void* cookie, uint32_t* source_p) {
   SendTarget& target = target_of(handle);
   if (context_of(target).upper.source_released == nullptr) return BUFENLARGE_ERR_ARGUMENT;
   try {
     const std::span<const iovec> segments(iov, static_cast<std::size_t>(iov_count));
+    const bool persistent = (flags & BUFENLARGE_PERSISTENT) != 0;
     return translate(target.is_loopback ? loopback_of(target).advertise(segments, cookie, *source_p)
-                                        : channel_of(target).advertise(segments, cookie, *source_p));
+                                        : channel_of(target).advertise(segments, cookie, *source_p, persistent));
   } catch (const std::exception&) {
     return BUFENLARGE_ERR_MEMORY;
   }
@@ -87,7 +89,8 @@ bufenlarge_status_t bufenlarge_channel_read(bufenlarge_channel_t* handle, uint32
   for (const iovec& one : to) room += one.iov_len;
   if (upper.read_done == nullptr || source == 0 || bytes == 0) return BUFENLARGE_ERR_ARGUMENT;
   if (to.empty() ? upper.fragment == nullptr : room != bytes) return BUFENLARGE_ERR_ARGUMENT;
-  return order_read(handle, {to, cookie, offset, bytes, source, (flags & BUFENLARGE_READ_LAST) != 0});
+  return order_read(handle, {to, cookie, offset, bytes, source, (flags & BUFENLARGE_READ_LAST) != 0,
+                             (flags & BUFENLARGE_PERSISTENT) != 0});
 }
 
 bufenlarge_status_t bufenlarge_channel_release_source(bufenlarge_channel_t* handle, uint32_t source) {
@@ -111,9 +114,14 @@ void bufenlarge_context_deregister_window(bufenlarge_context_t* context, uint32_
   context->context.deregister_window(source);
 }
 
-bufenlarge_status_t bufenlarge_context_keep_memory(bufenlarge_context_t* context, void* memory, size_t bytes) {
+bufenlarge_status_t bufenlarge_context_keep_memory(bufenlarge_context_t* context, void* memory, size_t bytes,
+                                                   unsigned flags) {
   if (memory == nullptr || bytes == 0) return BUFENLARGE_ERR_ARGUMENT;
   try {
+    if ((flags & BUFENLARGE_PERSISTENT) != 0) {
+      context->context.add_persistent(static_cast<std::byte*>(memory), bytes);
+      return BUFENLARGE_OK;
+    }
     return context->context.add_standing(static_cast<std::byte*>(memory), bytes) ? BUFENLARGE_OK
                                                                                  : BUFENLARGE_ERR_ARGUMENT;
   } catch (const std::exception&) {
@@ -121,8 +129,12 @@ bufenlarge_status_t bufenlarge_context_keep_memory(bufenlarge_context_t* context
   }
 }
 
-bufenlarge_status_t bufenlarge_context_release_memory(bufenlarge_context_t* context, void* memory) {
-  return context->context.end_standing(static_cast<std::byte*>(memory)) ? BUFENLARGE_OK : BUFENLARGE_ERR_ARGUMENT;
+bufenlarge_status_t bufenlarge_context_release_memory(bufenlarge_context_t* context, void* memory, size_t bytes,
+                                                      unsigned flags) {
+  auto* const begin = static_cast<std::byte*>(memory);
+  const bool was = (flags & BUFENLARGE_PERSISTENT) != 0 ? context->context.end_persistent(begin, bytes)
+                                                        : context->context.end_standing(begin);
+  return was ? BUFENLARGE_OK : BUFENLARGE_ERR_ARGUMENT;
 }
 
 bufenlarge_status_t bufenlarge_channel_write(bufenlarge_channel_t* handle, const bufenlarge_window_t* to,

@@ -3,6 +3,7 @@
 #include "unmap_hooks.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -14,6 +15,8 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <span>
+#include <utility>
 
 #include "function_patches.h"
 
@@ -30,6 +33,7 @@ class UnmapHooks final : public MemoryMonitor {
   // Returns why it does not work, or "".
   [[nodiscard]] std::string start();
   [[nodiscard]] bool works() const override { return patches_.in_place(); }
+  [[nodiscard]] bool sees(const AddressRange& range) const override;
   void record(const void* begin, std::size_t bytes);
   void record_all() { ranges_.record(AddressRange::all()); }
   void*& end_of_heap() { return *end_of_heap_; }
@@ -46,6 +50,11 @@ class UnmapHooks final : public MemoryMonitor {
   std::size_t page_ = 4096;
 };
 
+struct ObjectSearch {
+  AddressRange range;
+  bool past_program = false;
+};
+
 // Never destroyed: calls come until the process has ended.
 UnmapHooks& hooks() {
   static UnmapHooks* const one = new UnmapHooks;
@@ -59,6 +68,24 @@ void UnmapHooks::record(const void* begin, std::size_t bytes) {
   const std::uintptr_t last = std::numeric_limits<std::uintptr_t>::max() - page_;
   const std::uintptr_t end = bytes > last - address ? last : address + bytes;
   ranges_.record({first, (end + page_ - 1) & ~(page_ - 1)});
+}
+
+// Called for each loaded object, the program itself first: it is never unmapped.
+int find_in_object(dl_phdr_info* object, std::size_t, void* data) {
+  auto& search = *static_cast<ObjectSearch*>(data);
+  if (!std::exchange(search.past_program, true)) return 0;
+  for (const ElfW(Phdr)& segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+    if (search.range.overlaps({begin, begin + segment.p_memsz})) return 1;
+  }
+  return 0;
+}
+
+// dl_iterate_phdr(3) waits for nothing that calls the application: dladdr(3) would, for constructors of a dlopen(3).
+bool UnmapHooks::sees(const AddressRange& range) const {
+  ObjectSearch search{range};
+  return dl_iterate_phdr(find_in_object, &search) == 0;
 }
 
 // ---- what takes the place of the C library's functions

@@ -4,7 +4,8 @@
 // as a change of all memory, for before Linux 5.12 the child may keep pages that are registered, and the parent get
 // copies. The child has no use of a context.
 //
-// Not seen are calls that pass the C library (syscall(2), io_uring), and changes of a mapped file (ftruncate(2)).
+// Not seen are calls that pass the C library (syscall(2), io_uring), and changes of a mapped file (ftruncate(2)). Nor
+// is dlclose(3), which the dynamic linker does by itself: sees() is false for the memory of shared objects.
 #pragma once
 
 #include <string>

@@ -108,7 +108,7 @@ TEST_CASE("a large transfer and a read of a source outlast the closing of connec
     const iovec source{const_cast<std::byte*>(from.data()), from.size()};
     const iovec destination{to.data(), to.size()};
     std::uint32_t handle = 0;
-    REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), &source, 1, nullptr, &handle) == BUFENLARGE_OK);
+    REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), &source, 1, 0, nullptr, &handle) == BUFENLARGE_OK);
     job.send(0, 1, Vector({4}, i));
     job.rounds(2000);
     REQUIRE(bufenlarge_channel_read(job[1].channel(0), handle, 0, &destination, 1, to.size(),

@@ -100,7 +100,8 @@ class Scene {
     const Vector source({200'000});
     Vector destination({200'000}, 99);
     std::uint32_t handle = 0;
-    const auto advertised = bufenlarge_channel_advertise(job_[0].channel(1), source.all().data(), 1, nullptr, &handle);
+    const auto advertised =
+        bufenlarge_channel_advertise(job_[0].channel(1), source.all().data(), 1, 0, nullptr, &handle);
     if (advertised != BUFENLARGE_OK) return told(0, 1);
     const std::size_t ends = job_[1].reads.size();
     const std::size_t releases = job_[0].releases.size();

@@ -25,14 +25,14 @@ std::byte* map(void* at = nullptr) {
 struct Pair {
   explicit Pair(const KnobTexts& knobs) : job(2, knobs) {}
 
-  void read(std::byte* from, std::byte* to, std::size_t bytes) {
+  void read(std::byte* from, std::byte* to, std::size_t bytes, unsigned flags = 0) {
     const Bytes data = pattern(bytes, ++turn);
     std::memcpy(from, data.data(), bytes);
     const iovec source{from, bytes}, destination{to, bytes};
     std::uint32_t handle = 0;
-    REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), &source, 1, this, &handle) == BUFENLARGE_OK);
-    REQUIRE(bufenlarge_channel_read(job[1].channel(0), handle, 0, &destination, 1, bytes, BUFENLARGE_READ_LAST, this) ==
-            BUFENLARGE_OK);
+    REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), &source, 1, flags, this, &handle) == BUFENLARGE_OK);
+    REQUIRE(bufenlarge_channel_read(job[1].channel(0), handle, 0, &destination, 1, bytes,
+                                    BUFENLARGE_READ_LAST | flags, this) == BUFENLARGE_OK);
     REQUIRE(job.until([&] { return job[1].reads.size() == turn && job[0].releases.size() == turn; }));
     CHECK(std::memcmp(to, data.data(), bytes) == 0);
   }
@@ -98,9 +98,9 @@ TEST_CASE("blocks of malloc that go and come are right", "[kept][tcp][K1]") {
 TEST_CASE("memory that its owner keeps stays registered without a monitor", "[kept][tcp][K1]") {
   Pair pair(KnobTexts{{"REGISTRATION_CACHE", "10000000"}, {"MEMORY_MONITOR", "none"}});
   std::byte *from = map(), *to = map();
-  REQUIRE(bufenlarge_context_keep_memory(pair.job[0].context(), from, kBytes) == BUFENLARGE_OK);
-  CHECK(bufenlarge_context_keep_memory(pair.job[0].context(), from + 1, 1) == BUFENLARGE_ERR_ARGUMENT);
-  CHECK(bufenlarge_context_keep_memory(pair.job[0].context(), from, 0) == BUFENLARGE_ERR_ARGUMENT);
+  REQUIRE(bufenlarge_context_keep_memory(pair.job[0].context(), from, kBytes, 0) == BUFENLARGE_OK);
+  CHECK(bufenlarge_context_keep_memory(pair.job[0].context(), from + 1, 1, 0) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_keep_memory(pair.job[0].context(), from, 0, 0) == BUFENLARGE_ERR_ARGUMENT);
   pair.read(from + 100, to, 100'000);
   pair.read(from, to, kBytes);
   CHECK(pair.job[0].stats().user_registrations == 1);
@@ -108,9 +108,34 @@ TEST_CASE("memory that its owner keeps stays registered without a monitor", "[ke
   CHECK(pair.job[1].stats().user_registrations == 2);
   CHECK(pair.job[1].stats().user_bytes == 0);
   CHECK_THAT(pair.job[0].stats().registrations_kept, Catch::Contains("MEMORY_MONITOR=none"));
-  CHECK(bufenlarge_context_release_memory(pair.job[0].context(), from) == BUFENLARGE_OK);
-  CHECK(bufenlarge_context_release_memory(pair.job[0].context(), from) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_release_memory(pair.job[0].context(), from, kBytes, 0) == BUFENLARGE_OK);
+  CHECK(bufenlarge_context_release_memory(pair.job[0].context(), from, kBytes, 0) == BUFENLARGE_ERR_ARGUMENT);
   CHECK(pair.job[0].stats().user_bytes == 0);
+  munmap(from, kBytes);
+  munmap(to, kBytes);
+}
+
+TEST_CASE("memory of a persistent request stays registered without a monitor, for that request", "[kept][tcp][K1]") {
+  Pair pair(KnobTexts{{"REGISTRATION_CACHE", "10000000"}, {"MEMORY_MONITOR", "none"}});
+  constexpr unsigned kFlag = BUFENLARGE_PERSISTENT;
+  std::byte *from = map(), *to = map();
+  REQUIRE(bufenlarge_context_keep_memory(pair.job[0].context(), from, kBytes, kFlag) == BUFENLARGE_OK);
+  REQUIRE(bufenlarge_context_keep_memory(pair.job[1].context(), to, kBytes, kFlag) == BUFENLARGE_OK);
+  for (int i = 0; i < 10; ++i) pair.read(from, to, kBytes - i, kFlag);
+  for (const unsigned rank : {0u, 1u}) {
+    Process& one = pair.job[rank];
+    CHECK(one.stats().user_registrations == 1);
+    CHECK(one.stats().user_hits == 9);
+    CHECK(one.stats().user_bytes == kBytes);
+  }
+  pair.read(from, to, kBytes);
+  CHECK(pair.job[0].stats().user_registrations == 2);
+  CHECK(pair.job[1].stats().user_registrations == 2);
+  CHECK(bufenlarge_context_release_memory(pair.job[0].context(), from, kBytes - 1, kFlag) == BUFENLARGE_ERR_ARGUMENT);
+  CHECK(bufenlarge_context_release_memory(pair.job[0].context(), from, kBytes, kFlag) == BUFENLARGE_OK);
+  CHECK(bufenlarge_context_release_memory(pair.job[1].context(), to, kBytes, kFlag) == BUFENLARGE_OK);
+  CHECK(pair.job[0].stats().user_bytes == 0);
+  CHECK(pair.job[1].stats().user_bytes == 0);
   munmap(from, kBytes);
   munmap(to, kBytes);
 }

@@ -21,7 +21,7 @@ Sizes cut(std::size_t bytes, std::size_t parts) {
 // Advertises `memory` to one peer and returns its source handle.
 std::uint32_t advertise(Process& owner, std::uint32_t to, const Vector& memory, const void* cookie) {
   std::uint32_t handle = 0;
-  REQUIRE(bufenlarge_channel_advertise(owner.channel(to), memory.all().data(), static_cast<int>(memory.all().size()),
+  REQUIRE(bufenlarge_channel_advertise(owner.channel(to), memory.all().data(), static_cast<int>(memory.all().size()), 0,
                                        const_cast<void*>(cookie), &handle) == BUFENLARGE_OK);
   REQUIRE(handle != 0);
   return handle;
@@ -106,7 +106,7 @@ TEST_CASE("a read of more separate segments than are worth registering goes thro
     destination.push_back({to.data() + n * 8192, 100});
   }
   std::uint32_t handle = 0;
-  REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), source.data(), 100, nullptr, &handle) == BUFENLARGE_OK);
+  REQUIRE(bufenlarge_channel_advertise(job[0].channel(1), source.data(), 100, 0, nullptr, &handle) == BUFENLARGE_OK);
   REQUIRE(bufenlarge_channel_read(job[1].channel(0), handle, 0, destination.data(), 100, 10'000, BUFENLARGE_READ_LAST,
                                   nullptr) == BUFENLARGE_OK);
   REQUIRE(job.until([&] { return job[1].reads.size() == 1 && job[0].releases.size() == 1; }));
@@ -170,7 +170,7 @@ TEST_CASE("a peer that ends in the middle ends its reads, and no others", "[read
     CHECK(job[1].stats().user_bytes == 0);
     CHECK(job[1].failures.size() == 1);
     std::uint32_t handle = 0;
-    CHECK(bufenlarge_channel_advertise(job[1].channel(0), mine.all().data(), 1, nullptr, &handle) != BUFENLARGE_OK);
+    CHECK(bufenlarge_channel_advertise(job[1].channel(0), mine.all().data(), 1, 0, nullptr, &handle) != BUFENLARGE_OK);
     CHECK(read(job[1], 0, 77, 0, theirs) != BUFENLARGE_OK);
   }
 }

@@ -4,7 +4,8 @@
  * unmapped, mapped over, moved, dropped, shared with a child. A registration that is used after the mapping of its
  * memory has changed sends old data, or leaves new data where nobody looks. Each rank sends to its right neighbor out
  * of a part of one of its blocks, into a part of one of the neighbor's; with threads=N each of N threads does so, with
- * blocks of its own, while the others' memory changes. Arguments: seed, rounds, threads.
+ * blocks of its own, while the others' memory changes. Some messages go by persistent requests, which live on for some
+ * time when their memory is another's. Arguments: seed, rounds, threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +20,8 @@
 
 #include "support.h"
 
-enum { TAG = 43, BLOCKS = 12, PAGE = 4096, BLOCK_PAGES_MAX = 160, MESSAGE_MIN = 1024, THREADS_MAX = 8 };
+enum { TAG = 43, BLOCKS = 12, PAGE = 4096, BLOCK_PAGES_MAX = 160, MESSAGE_MIN = 1024, THREADS_MAX = 8,
+    OLD = 32 };
 enum kind { EMPTY, ALLOCATED, MAPPED, OF_MPI };
 
 struct block {
@@ -31,6 +33,7 @@ struct block {
 static _Thread_local struct block blocks[BLOCKS];
 static _Thread_local uint64_t own_state, common_state; /* of chance: different, and the same on all ranks */
 static _Thread_local int tag;                          /* of this thread's messages */
+static _Thread_local MPI_Request old[OLD];             /* inactive, or MPI_REQUEST_NULL */
 static MPI_Info network;
 
 static uint64_t draw(uint64_t *state, uint64_t bound)
@@ -219,6 +222,28 @@ static void await(pid_t child)
         FAIL("the child did not end by itself");
 }
 
+/* The request is inactive and takes the place of another, which ends. */
+static void grow_old(MPI_Request request)
+{
+    MPI_Request *place = &old[own(OLD)];
+    if (*place != MPI_REQUEST_NULL)
+        MPI_Request_free(place);
+    *place = request;
+}
+
+static void begin_messages(unsigned char *in, int left, unsigned char *out, int right, size_t bytes, int persistent,
+                           MPI_Request requests[2])
+{
+    if (persistent) {
+        MPI_Recv_init(in, (int) bytes, MPI_BYTE, left, tag, MPI_COMM_WORLD, &requests[0]);
+        MPI_Send_init(out, (int) bytes, MPI_BYTE, right, tag, MPI_COMM_WORLD, &requests[1]);
+        MPI_Startall(2, requests);
+    } else {
+        MPI_Irecv(in, (int) bytes, MPI_BYTE, left, tag, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(out, (int) bytes, MPI_BYTE, right, tag, MPI_COMM_WORLD, &requests[1]);
+    }
+}
+
 static void exchange(long round)
 {
     const int left = (test_rank + test_size - 1) % test_size, right = (test_rank + 1) % test_size;
@@ -229,15 +254,17 @@ static void exchange(long round)
     struct block *from, *to;
     unsigned char *out = choose(bytes, NULL, &from), *in = choose(bytes, from, &to);
     const pid_t child = own(250) == 0 ? begin_child(from->at, from->bytes) : 0;
+    const int persistent = own(4) == 0;
     MPI_Request requests[2];
     pattern_fill(out, bytes, out_key);
     if (own(2))
         memset(in, 0x44, bytes);
-    MPI_Irecv(in, (int) bytes, MPI_BYTE, left, tag, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(out, (int) bytes, MPI_BYTE, right, tag, MPI_COMM_WORLD, &requests[1]);
+    begin_messages(in, left, out, right, bytes, persistent, requests);
     if (own(8) == 0)
         trim();
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; persistent && i < 2; i++)
+        grow_old(requests[i]);
     const size_t wrong = pattern_verify(in, bytes, in_key);
     if (wrong < bytes)
         FAIL("round %ld: byte %zu of %zu: expected 0x%02x, got 0x%02x", round, wrong, bytes,
@@ -252,6 +279,8 @@ static void *work(void *number_p)
     tag = TAG + number;
     common_state = test_options.seed + (uint64_t) number * 7919;
     own_state = common_state * 1000003 + (uint64_t) test_rank;
+    for (int i = 0; i < OLD; i++)
+        old[i] = MPI_REQUEST_NULL;
     for (long round = 0; round < test_options.rounds; round++) {
         for (size_t changes = own(3); changes > 0; changes--)
             change_one();
@@ -260,6 +289,9 @@ static void *work(void *number_p)
     for (int i = 0; i < BLOCKS; i++)
         if (blocks[i].kind != EMPTY)
             end(&blocks[i]);
+    for (int i = 0; i < OLD; i++)
+        if (old[i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&old[i]);
     return NULL;
 }
 

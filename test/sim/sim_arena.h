@@ -25,6 +25,7 @@ class SimMonitor final : public MemoryMonitor {
     ranges_.record({begin, begin + memory.size()});
   }
   [[nodiscard]] bool works() const override { return true; }
+  [[nodiscard]] bool sees(const AddressRange& /*range*/) const override { return true; }
 };
 
 class SimArena {

@@ -20,12 +20,12 @@ struct RegistrationsFixture {
     keeper.set(idle_max, watched ? &monitor : nullptr);
     port.set_give_way([this](std::size_t bytes) { return keeper.give_way(bytes); });
   }
-  [[nodiscard]] std::optional<Registrations::Handle> hold(std::size_t at, std::size_t bytes) {
-    return registrations.hold(port, room.data() + at, bytes, MemoryUse::kSource);
+  [[nodiscard]] std::optional<Registrations::Handle> hold(std::size_t at, std::size_t bytes, bool persistent = false) {
+    return registrations.hold(port, room.data() + at, bytes, MemoryUse::kSource, persistent);
   }
   // A transfer that begins and ends; what the port was asked for meanwhile.
-  Log use(std::size_t at, std::size_t bytes) {
-    const auto held = hold(at, bytes);
+  Log use(std::size_t at, std::size_t bytes, bool persistent = false) {
+    const auto held = hold(at, bytes, persistent);
     REQUIRE(held.has_value());
     CHECK((*held)->region.data() <= room.data() + at);
     CHECK((*held)->region.data() + (*held)->region.bytes() >= room.data() + at + bytes);
@@ -35,6 +35,8 @@ struct RegistrationsFixture {
   void unmap(std::size_t at, std::size_t bytes) { monitor.unmap(room.data() + at, bytes); }
   bool stand(std::size_t at, std::size_t bytes) { return registrations.add_standing(room.data() + at, bytes); }
   bool fall(std::size_t at) { return registrations.end_standing(room.data() + at); }
+  void persist(std::size_t at, std::size_t bytes) { registrations.add_persistent(room.data() + at, bytes); }
+  bool cease(std::size_t at, std::size_t bytes) { return registrations.end_persistent(room.data() + at, bytes); }
 
   FakeMonitor monitor;
   FakeFabric fabric;

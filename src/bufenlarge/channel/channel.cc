@@ -111,10 +111,11 @@ Rendezvous<PortT>& Channel<PortT>::rendezvous() {
 }
 
 template <class PortT>
-Status Channel<PortT>::advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& source) {
+Status Channel<PortT>::advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& source,
+                                 bool persistent) {
   if (failed()) return failure();
   (void)rendezvous();  // which ends the source when the channel fails
-  source = core().sources.add(segments, cookie, peer());
+  source = core().sources.add(segments, cookie, peer(), persistent);
   if (source == 0) return Status::kMemoryError;
   link_.trace("source ", source, " is advertised");
   return Status::kOk;

@@ -61,7 +61,8 @@ class Channel : public SendTarget {
   // A message of one slot (element_bytes_max), which the peer delivers when everything written before it is placed. It
   // is taken whole or not at all.
   [[nodiscard]] Status send_fenced(std::span<const iovec> vector, std::size_t& sent);
-  [[nodiscard]] Status advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& source);
+  [[nodiscard]] Status advertise(std::span<const iovec> segments, void* cookie, std::uint32_t& source,
+                                 bool persistent = false);
   [[nodiscard]] Status read(const ReadOrder& order);
   // kAgain, with nothing done, when the data cannot be registered now, and while there is no connection, which is then
   // made: a write that waited for one would hold memory that others need for making room.

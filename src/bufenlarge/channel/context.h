@@ -83,6 +83,16 @@ class Context {
   [[nodiscard]] bool add_standing(std::byte* memory, std::size_t bytes);
   // Not any more. False when nothing standing begins there.
   bool end_standing(std::byte* memory);
+  // A persistent request has this memory (user_registrations.h).
+  void add_persistent(std::byte* memory, std::size_t bytes) {
+    core_.source_registrations.add_persistent(memory, bytes);
+    core_.destination_registrations.add_persistent(memory, bytes);
+  }
+  // Not any more. False when none has it.
+  bool end_persistent(std::byte* memory, std::size_t bytes) {
+    return core_.source_registrations.end_persistent(memory, bytes) &&
+           core_.destination_registrations.end_persistent(memory, bytes);
+  }
   // Ends idle registrations of user memory until so many bytes are given back; false when there are none.
   bool give_way(std::uint64_t bytes) { return core_.keeper.give_way(bytes); }
 

@@ -17,6 +17,8 @@ class MemoryMonitor {
   [[nodiscard]] const UnmappedRanges& ranges() const { return ranges_; }
   // Returns false from the moment on at which calls may pass it; it never works again then.
   [[nodiscard]] virtual bool works() const = 0;
+  // Whether every call that ends the mapping of this range, which is mapped now, is recorded.
+  [[nodiscard]] virtual bool sees(const AddressRange& range) const = 0;
 
  protected:
   ~MemoryMonitor() = default;

@@ -53,6 +53,8 @@ class RegistrationKeeper {
     if (monitor_ != nullptr) seen_ = monitor_->ranges().recorded();
   }
   [[nodiscard]] bool watches() const { return monitor_ != nullptr; }
+  // Whether all that may end the mapping of this range is seen.
+  [[nodiscard]] bool sees(const AddressRange& range) const { return monitor_ != nullptr && monitor_->sees(range); }
   // Whether a registration of so many bytes may stay.
   [[nodiscard]] bool keeps(std::uint64_t bytes, bool standing) const {
     return bytes <= bytes_max_ && bytes_max_ != 0 && (standing || watches());

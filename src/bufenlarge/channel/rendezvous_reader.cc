@@ -11,7 +11,7 @@ template <class PortT>
 void RendezvousReader<PortT>::order(const ReadOrder& order) {
   Read& read = reads_.emplace_back();
   read.order = order;
-  read.memory = UserMemory<Port>(order.to);
+  read.memory = UserMemory<Port>(order.to, order.persistent);
   read.order.to = {};
   asks_ = true;
 }

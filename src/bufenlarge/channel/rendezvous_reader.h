@@ -35,6 +35,7 @@ struct ReadOrder {
   std::uint64_t bytes = 0;
   std::uint32_t source = 0;  // handle
   bool last = false;         // the response releases the source
+  bool persistent = false;   // for a persistent request
 
   static ReadOrder release(std::uint32_t source) { return {{}, nullptr, 0, 0, source, true}; }
   [[nodiscard]] bool is_release() const { return bytes == 0; }

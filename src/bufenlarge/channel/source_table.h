@@ -74,9 +74,10 @@ template <class Port>
 class SourceTable {
  public:
   // Adds memory that `peer` may read; it is not registered yet. Returns the handle, never 0; 0 when there are too many.
-  [[nodiscard]] std::uint32_t add(std::span<const iovec> segments, void* cookie, std::uint32_t peer) {
+  [[nodiscard]] std::uint32_t add(std::span<const iovec> segments, void* cookie, std::uint32_t peer,
+                                  bool persistent = false) {
     Source<Port> source;
-    source.memory = UserMemory<Port>(segments);
+    source.memory = UserMemory<Port>(segments, persistent);
     source.cookie = cookie;
     source.peer = peer;
     return add(std::move(source));

@@ -34,8 +34,8 @@ class UserMemory {
   static constexpr std::size_t kRegionsMax = 64;
 
   UserMemory() = default;
-  // Takes note of the segments that are not empty; registers nothing.
-  explicit UserMemory(std::span<const iovec> segments) {
+  // Takes note of the segments that are not empty; registers nothing. `persistent`: for a persistent request.
+  explicit UserMemory(std::span<const iovec> segments, bool persistent = false) : persistent_(persistent) {
     for (const iovec& one : segments) {
       if (one.iov_len == 0) continue;
       segments_.push_back({static_cast<std::byte*>(one.iov_base), bytes_, one.iov_len, 0});
@@ -130,6 +130,7 @@ class UserMemory {
     std::swap(regions_, other.regions_);
     std::swap(bytes_, other.bytes_);
     std::swap(registrations_, other.registrations_);
+    std::swap(persistent_, other.persistent_);
   }
 
   struct Segment {
@@ -152,11 +153,11 @@ class UserMemory {
   [[nodiscard]] RegisterResult register_runs(Port& port, MemoryUse use, UserRegistrations<Port>& registrations,
                                              const std::vector<Run>& runs) {
     std::uint64_t more = 0;
-    for (const Run& run : runs) more += registrations.more_for(run.begin, run.bytes());
+    for (const Run& run : runs) more += registrations.more_for(run.begin, run.bytes(), persistent_);
     if (registrations.full(more)) return RegisterResult::kWait;
     registrations_ = &registrations;
     for (const Run& run : runs) {
-      const auto held = registrations.hold(port, run.begin, run.bytes(), use);
+      const auto held = registrations.hold(port, run.begin, run.bytes(), use, persistent_);
       if (!held) {
         unregister();
         return registrations.bytes() != 0 ? RegisterResult::kWait : RegisterResult::kRefused;
@@ -184,6 +185,7 @@ class UserMemory {
   std::vector<Handle> regions_;  // held of *registrations_
   std::uint64_t bytes_ = 0;
   UserRegistrations<Port>* registrations_ = nullptr;  // where it was registered last
+  bool persistent_ = false;
 };
 
 }  // namespace bufenlarge

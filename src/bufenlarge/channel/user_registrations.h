@@ -15,7 +15,9 @@
 // they change anything. A registration covers no page without a byte of the transfer that made it, or of standing
 // memory, so nobody may change its mapping while it is being made. Without a monitor a registration that is shared is
 // as safe as one for each transfer, for all its holders use its whole range, and none of it may be freed while one of
-// them is under way (docs/decisions/0011-user-memory.md).
+// them is under way (docs/decisions/0011-user-memory.md). What stays then is standing memory, and that of persistent
+// requests: it may be freed while its request is inactive, and mapped anew for others, so only transfers of persistent
+// requests find it.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +47,8 @@ class UserRegistrations final : public IdleRegistrations {
     Standing* standing = nullptr;  // the standing memory that it is of
     std::uint64_t turn = 0;        // when it became idle
     std::uint32_t holders = 0;
-    bool ends = false;  // with its last holder; no transfer finds it any more
+    bool ends = false;    // with its last holder; no transfer finds it any more
+    bool unseen = false;  // its mapping may end without the monitor
   };
   using Handle = typename std::list<Registration>::iterator;
   // Memory that stays as it is until its owner says otherwise.
@@ -72,27 +75,29 @@ class UserRegistrations final : public IdleRegistrations {
   [[nodiscard]] bool full(std::uint64_t more) const { return more != 0 && bytes_ != 0 && beyond(more); }
   [[nodiscard]] RegistrationLine& line() { return line_; }
   // Returns how many bytes hold() of this range would add.
-  [[nodiscard]] std::uint64_t more_for(std::byte* begin, std::size_t bytes) {
+  [[nodiscard]] std::uint64_t more_for(std::byte* begin, std::size_t bytes, bool persistent = false) {
     keeper_.look();
     const AddressRange range = range_of(begin, bytes);
-    if (const auto at = find(range)) return (*at)->holders != 0 ? 0 : (*at)->region.bytes();
-    const Standing* standing = standing_around(range);
-    return standing != nullptr ? size_of(standing->range) : bytes;
+    const Standing* around = standing_around(range, persistent);
+    if (const auto at = find(range, around)) return (*at)->holders != 0 ? 0 : (*at)->region.bytes();
+    return around != nullptr ? size_of(around->range) : bytes;
   }
 
   // Registers the range, or holds a registration that contains it. Nothing when the device or the ledger refuses.
-  // All of one object have the same use.
-  [[nodiscard]] std::optional<Handle> hold(Port& port, std::byte* begin, std::size_t bytes, MemoryUse use) {
+  // All of one object have the same use. `persistent`: for a transfer of a persistent request.
+  [[nodiscard]] std::optional<Handle> hold(Port& port, std::byte* begin, std::size_t bytes, MemoryUse use,
+                                           bool persistent = false) {
     keeper_.look();
     const AddressRange range = range_of(begin, bytes);
-    if (const auto at = find(range)) {
+    Standing* const around = standing_around(range, persistent);
+    if (const auto at = find(range, around)) {
       ++keeper_.counters.hits;
       take(*at);
       return at;
     }
     ++keeper_.counters.misses;
-    if (Standing* standing = standing_around(range))
-      if (const auto at = add(port, standing->range, use, standing)) return at;
+    if (around != nullptr)
+      if (const auto at = add(port, around->range, use, around)) return at;
     return add(port, range, use, nullptr);
   }
   void release(Handle at) {
@@ -103,7 +108,7 @@ class UserRegistrations final : public IdleRegistrations {
     keeper_.look();  // while it is held
     at->holders = 0;
     bytes_ -= at->region.bytes();
-    if (!at->ends && !keeper_.keeps(at->region.bytes(), at->standing != nullptr)) hide(at);
+    if (!at->ends && (at->unseen || !keeper_.keeps(at->region.bytes(), at->standing != nullptr))) hide(at);
     if (at->ends)
       held_.erase(at);
     else
@@ -127,6 +132,26 @@ class UserRegistrations final : public IdleRegistrations {
     if (found == standing_.end()) return false;
     if (const auto at = found->second.at) end(*at);
     standing_.erase(found);
+    return true;
+  }
+
+  // A persistent request has this memory until end_persistent(). Several may have it, or parts of it. What is
+  // registered of it now is used no more: the request before may be inactive and its memory another.
+  void add_persistent(std::byte* begin, std::size_t bytes) {
+    const AddressRange range = range_of(begin, bytes);
+    Persistent& one = persistent_[{range.begin, range.end}];
+    one.memory.range = range;
+    ++one.requests;
+    if (const auto at = one.memory.at) end(*at);
+  }
+  // False when no request has it.
+  bool end_persistent(std::byte* begin, std::size_t bytes) {
+    const AddressRange range = range_of(begin, bytes);
+    const auto found = persistent_.find({range.begin, range.end});
+    if (found == persistent_.end()) return false;
+    if (--found->second.requests != 0) return true;
+    if (const auto at = found->second.memory.at) end(*at);
+    persistent_.erase(found);
     return true;
   }
 
@@ -164,9 +189,15 @@ class UserRegistrations final : public IdleRegistrations {
   }
   static std::size_t size_of(const AddressRange& range) { return range.end - range.begin; }
 
+  struct Persistent {
+    Standing memory;
+    std::uint32_t requests = 0;
+  };
+
   // Under a monitor no registration in index_ contains another, so the ends are in the order of the beginnings, and
   // the last that begins early enough is the only one that can contain the range.
-  [[nodiscard]] std::optional<Handle> find(const AddressRange& range) {
+  [[nodiscard]] std::optional<Handle> find(const AddressRange& range, const Standing* around) {
+    if (around != nullptr && around->at) return around->at;
     const auto after = index_.upper_bound({range.begin, range.end});
     if (after != index_.begin()) {
       const Handle before = std::prev(after)->second;
@@ -174,19 +205,19 @@ class UserRegistrations final : public IdleRegistrations {
       if (same || (keeper_.watches() && before->range.contains(range))) return before;
     }
     if (keeper_.watches() && after != index_.end() && after->second->range.contains(range)) return after->second;
-    const auto standing = find_standing(range);
-    return standing == standing_.end() ? std::nullopt : standing->second.at;
+    return std::nullopt;
   }
-  [[nodiscard]] auto find_standing(const AddressRange& range) {
-    auto at = standing_.upper_bound(range.begin);
-    if (at == standing_.begin()) return standing_.end();
-    --at;
-    return at->second.range.contains(range) ? at : standing_.end();
-  }
-  // The standing memory around the range, if its registration may stay; it has none yet.
-  [[nodiscard]] Standing* standing_around(const AddressRange& range) {
-    const auto at = find_standing(range);
-    return at != standing_.end() && keeper_.keeps(size_of(at->second.range), true) ? &at->second : nullptr;
+  // The standing memory around the range, or that of a persistent request, whose registration may stay.
+  [[nodiscard]] Standing* standing_around(const AddressRange& range, bool persistent) {
+    const auto keeps = [&](const Standing& memory) {
+      return memory.range.contains(range) && keeper_.keeps(size_of(memory.range), true);
+    };
+    const auto after = standing_.upper_bound(range.begin);
+    if (after != standing_.begin() && keeps(std::prev(after)->second)) return &std::prev(after)->second;
+    if (!persistent || keeper_.watches()) return nullptr;
+    const auto later = persistent_.upper_bound({range.begin, ~std::uintptr_t{0}});
+    if (later == persistent_.begin() || !keeps(std::prev(later)->second.memory)) return nullptr;
+    return &std::prev(later)->second.memory;
   }
 
   // Registers the range, for one holder.
@@ -203,6 +234,7 @@ class UserRegistrations final : public IdleRegistrations {
     if (region.bytes() == 0) return std::nullopt;
     const Handle at = held_.insert(held_.end(), Registration{std::move(entry), std::move(region), range, standing});
     at->holders = 1;
+    at->unseen = standing == nullptr && !keeper_.sees(range);
     bytes_ += bytes;
     if (standing != nullptr) {
       standing->at = at;
@@ -262,6 +294,7 @@ class UserRegistrations final : public IdleRegistrations {
   RegistrationLine line_;
   std::map<std::pair<std::uintptr_t, std::uintptr_t>, Handle> index_;  // by begin and end; not of standing memory
   std::map<std::uintptr_t, Standing> standing_;                        // by begin; their ranges do not overlap
+  std::map<std::pair<std::uintptr_t, std::uintptr_t>, Persistent> persistent_;  // by begin and end
   std::list<Registration> held_;           // those that end with their last holder, too
   std::list<Registration> idle_;           // the oldest first
   std::list<Registration> idle_standing_;  // the same, of standing memory

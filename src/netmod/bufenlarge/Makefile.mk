@@ -66,6 +66,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/bufenlarge/func_table.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_members.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_memory.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_peer.c \
+                      src/mpid/ch4/netmod/bufenlarge/bufenlarge_persistent.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_places.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_pmi.c \
                       src/mpid/ch4/netmod/bufenlarge/bufenlarge_progress.c \

@@ -175,6 +175,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
 {
     MPIDIG_REQUEST(req, netmod_am.bufenlarge.sender) = 0;
     MPIDIG_REQUEST(req, netmod_am.bufenlarge.held) = 0;
+    MPIDIG_REQUEST(req, netmod_am.bufenlarge.persistent) = false;
 }
 
 /* MPICH calls it when a request is complete, with the lock of its VCI. */

@@ -38,6 +38,7 @@
 #include "bufenlarge_events.h"
 #include "bufenlarge_exchange.h"
 #include "bufenlarge_failure.h"
+#include "bufenlarge_memory.h"
 #include "bufenlarge_spawn.h"
 #include <pthread.h>
 #include <signal.h>
@@ -271,6 +272,7 @@ int MPIDI_BUFENLARGE_mpi_finalize_hook(void)
         MPIDI_BUFENLARGE_spawn_finalize();
         MPIDI_BUFENLARGE_consensus_free();
         MPIDI_BUFENLARGE_failures_free();
+        MPIDI_BUFENLARGE_persistent_free();
         MPIDI_BUFENLARGE_revoked_free();
         MPIDI_BUFENLARGE_revoked_early_free();
         const int error = MPIDI_BUFENLARGE_addresses_free();

@@ -165,7 +165,7 @@ int MPIDI_BUFENLARGE_mpi_win_create_hook(MPIR_Win * win)
 int MPIDI_BUFENLARGE_mpi_win_allocate_hook(MPIR_Win * win)
 {
     if (win->size > 0)
-        MPIDI_BUFENLARGE_memory_keep(win->base, (size_t) win->size);
+        MPIDI_BUFENLARGE_memory_keep(win->base, (size_t) win->size, 0);
     return begin_registered_window(win);
 }
 
@@ -194,6 +194,6 @@ int MPIDI_BUFENLARGE_mpi_win_free_hook(MPIR_Win * win)
 {
     MPIDI_BUFENLARGE_window_free(win);
     if (win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE && win->size > 0)
-        MPIDI_BUFENLARGE_memory_release(win->base);
+        MPIDI_BUFENLARGE_memory_release(win->base, (size_t) win->size, 0);
     return MPI_SUCCESS;
 }

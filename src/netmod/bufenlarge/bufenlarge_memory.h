@@ -5,9 +5,15 @@
 
 #include <stddef.h>
 
-/* From the first call to the second, which names the same beginning, the mapping of this memory stays as it is. To be
- * called without a VCI's lock. */
-void MPIDI_BUFENLARGE_memory_keep(void *memory, size_t bytes);
-void MPIDI_BUFENLARGE_memory_release(void *memory);
+/* From the first call to the second, which has the same arguments, the registrations of this memory may stay:
+ * bufenlarge_context_keep_memory() has the flags. To be called without a VCI's lock. */
+void MPIDI_BUFENLARGE_memory_keep(void *memory, size_t bytes, unsigned flags);
+void MPIDI_BUFENLARGE_memory_release(void *memory, size_t bytes, unsigned flags);
+
+/* BUFENLARGE_PERSISTENT when a message that goes now, or is received now, is one of a persistent or partitioned
+ * request, by the address that MPI was given and by its handler; else 0. */
+unsigned MPIDI_BUFENLARGE_persistence(const void *buffer, int handler_id);
+/* Called when MPI ends: the program has left requests. */
+void MPIDI_BUFENLARGE_persistent_free(void);
 
 #endif /* BUFENLARGE_MEMORY_H_INCLUDED */

@@ -18,6 +18,7 @@ extern unsigned MPIDI_BUFENLARGE_shm_events[MPIDI_CH4_MAX_VCIS];
 
 struct MPIR_Comm;
 struct MPIR_Group;
+struct MPIR_Request;
 struct MPIR_Win;
 
 /* Whether the calling thread is in a round of progress, in a process with one thread. */
@@ -51,6 +52,11 @@ void MPIDI_BUFENLARGE_makes_in(struct MPIR_Comm *parent);
  * a revocation of the one in which it is made ends it. */
 void MPIDI_BUFENLARGE_set_in_making(struct MPIR_Comm *made, bool in_making);
 
+/* Called before a persistent or partitioned request is started, when it was, and before it is freed. */
+void MPIDI_BUFENLARGE_request_starts(struct MPIR_Request *request);
+void MPIDI_BUFENLARGE_request_started(struct MPIR_Request *request);
+void MPIDI_BUFENLARGE_request_ends(struct MPIR_Request *request);
+
 /* An entry of an address table: the library's number of the process, which is its place in each
  * VCI's table of peers (bufenlarge_peer.c). */
 typedef struct {
@@ -69,6 +75,7 @@ typedef struct {
     uint32_t sender;            /* of an unexpected message with its data: its number + 1; else 0 */
     uint32_t unexpected_kib:24; /* that the message takes here */
     uint32_t held:8;            /* how often the netmod itself will complete the request or call its callback */
+    bool persistent;            /* a receive of a persistent request (bufenlarge_persistent.c) */
 } MPIDI_BUFENLARGE_am_request_t;
 typedef struct {
     int unused;

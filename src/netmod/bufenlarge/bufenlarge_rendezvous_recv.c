@@ -7,6 +7,7 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_consensus.h"
+#include "bufenlarge_memory.h"
 #include "utlist.h"
 
 /* A message whose data is at the peer. */
@@ -17,6 +18,7 @@ typedef struct MPIDI_BUFENLARGE_incoming {
     MPIDI_BUFENLARGE_peer_t *peer;
     uint32_t source;
     uint64_t bytes;
+    int handler_id;
     bool is_receive;            /* of MPI, not a part of one-sided communication */
     bool through_ring;
     bool given_back;            /* to the sender, unread */
@@ -63,9 +65,12 @@ static void incoming_read(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming,
                           const struct iovec *iov, int segments, uint64_t bytes)
 {
     MPIDI_BUFENLARGE_peer_t *peer = incoming->peer;
+    const MPIR_Request *rreq = incoming->rreq;
+    const unsigned persistence = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.persistent) ? BUFENLARGE_PERSISTENT
+        : MPIDI_BUFENLARGE_persistence(MPIDIG_REQUEST(rreq, buffer), incoming->handler_id);
     bufenlarge_status_t status = bytes == 0 ? bufenlarge_channel_release_source(peer->channel, incoming->source)
         : bufenlarge_channel_read(peer->channel, incoming->source, 0, iov, segments, bytes,
-                                  BUFENLARGE_READ_LAST, incoming);
+                                  BUFENLARGE_READ_LAST | persistence, incoming);
     if (status != BUFENLARGE_OK) {
         MPIDI_BUFENLARGE_peer_lost(vci, peer->number, status, bufenlarge_channel_error(peer->channel));
         incoming->rreq->status.MPI_ERROR = MPIDI_BUFENLARGE_peer_error(peer);
@@ -176,6 +181,7 @@ const char *MPIDI_BUFENLARGE_rendezvous_arrived(MPIDI_BUFENLARGE_vci_t * vci, ui
     incoming->peer = peer;
     incoming->source = wire->detail;
     incoming->bytes = wire->data_bytes;
+    incoming->handler_id = wire->handler_id;
     incoming->is_receive = wire->handler_id == MPIDIG_SEND || wire->handler_id == MPIDIG_SEND_DATA;
     const uint32_t attr = MPIDIG_AM_ATTR__IS_ASYNC | MPIDIG_AM_ATTR__IS_RNDV;
     MPIDI_BUFENLARGE_keep_error(vci, MPIDI_BUFENLARGE_call_handler(vci, wire, am_hdr, NULL, attr,

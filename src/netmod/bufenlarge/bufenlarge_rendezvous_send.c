@@ -9,6 +9,7 @@
  */
 #include "mpidimpl.h"
 #include "bufenlarge_failure.h"
+#include "bufenlarge_memory.h"
 
 /* Each segment costs a registration on verbs, 16 bytes of a request, and an RDMA write. */
 #define SEGMENTS_MAX 64
@@ -82,10 +83,10 @@ int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARG
     MPIR_ERR_CHKANDJUMP(segments < 0, mpi_errno, MPI_ERR_INTERN, "**bufenlarge_pack");
     outgoing_t *outgoing = MPL_malloc(sizeof(*outgoing), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(!outgoing, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    outgoing->sreq = NULL;
-    outgoing->handler_id = wire->handler_id;
+    *outgoing = (outgoing_t) {.handler_id = wire->handler_id };
     bufenlarge_status_t status =
-        bufenlarge_channel_advertise(peer->channel, iov, segments, outgoing, &wire->detail);
+        bufenlarge_channel_advertise(peer->channel, iov, segments, MPIDI_BUFENLARGE_persistence(buf, wire->handler_id),
+                                     outgoing, &wire->detail);
     if (status != BUFENLARGE_OK) {
         MPL_free(outgoing);
         mpi_errno = MPIDI_BUFENLARGE_error(status, bufenlarge_channel_error(peer->channel));

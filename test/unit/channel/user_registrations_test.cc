@@ -224,5 +224,18 @@ TEST_CASE("when the monitor works no more nothing stays", "[registrations][K1]")
   CHECK_FALSE(test.keeper.watches());
 }
 
+TEST_CASE("memory whose mapping may end unseen is registered for each transfer", "[registrations][K1]") {
+  Fixture test;
+  test.monitor.overlook(test.room.data() + 1000, 100);
+  CHECK(test.use(1050, 200) == Log{"register 200", "unregister 200"});
+  const auto one = test.hold(1050, 200), same = test.hold(1050, 200);
+  CHECK(test.port.news() == Log{"register 200"});
+  test.registrations.release(*one);
+  CHECK(test.port.news().empty());
+  test.registrations.release(*same);
+  CHECK(test.port.news() == Log{"unregister 200"});
+  CHECK(test.use(1100, 200) == Log{"register 200"});
+}
+
 }  // namespace
 }  // namespace bufenlarge::test
