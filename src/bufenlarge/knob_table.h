@@ -47,12 +47,12 @@
     "beyond is reached by messages. auto: all of it on tcp; on verbs half of the machine's memory, shared by "   \
     "the job's processes on it.")                                                                     \
   X(REGISTRATION_CACHE, registration_cache, "auto", "auto, off, or 65536 to 1125899906842624 bytes",       \
-    "How much user memory stays registered while no transfer uses it, so that the next transfer of the same memory "  \
-    "finds it registered; what was not used for longest gives way. Memory stays only where MEMORY_MONITOR sees its "  \
-    "mapping change; what MPI gave out (windows, MPI_Alloc_mem), and that of persistent and partitioned requests "   \
-    "for these, always. auto: on verbs 268435456, or the process's share of a 16th of the machine's memory if that " \
-    "is less; off on tcp, where a registration costs little. The VCIs of a process share it. off: a registration lasts " \
-    "as long as its transfer.")                                                                       \
+    "How much user memory stays registered while no transfer uses it, so that the next transfer of the same "        \
+    "memory finds it registered; what was not used for longest gives way. Memory stays only where MEMORY_MONITOR "   \
+    "sees its mapping change; what MPI gave out (windows, MPI_Alloc_mem), and that of persistent and partitioned "   \
+    "requests for these, always. auto: on verbs 268435456, or the process's share of a 16th of the machine's "       \
+    "memory if that is less; off on tcp, where a registration costs little. The VCIs of a process share it. off: "   \
+    "a registration lasts as long as its transfer.")                                                                 \
   X(MEMORY_MONITOR, memory_monitor, "auto", "auto, hooks or none",                                      \
     "How a process learns that memory is unmapped. hooks: munmap, mremap, madvise, brk and others of the C library "  \
     "are patched in the process. auto: hooks where REGISTRATION_CACHE is on and they work. none: not at all.")        \
