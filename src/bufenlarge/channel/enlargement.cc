@@ -103,6 +103,10 @@ std::uint8_t Enlargement<PortT>::limit_for(std::uint8_t needed, std::size_t byte
     return limit;
   }
   const std::uint32_t room = send_ring_.room(bytes / send_ring_.capacity() + 1);
+  if (room == 0) {
+    growth_.stand_still(link_.port().now_us());
+    send_ring_.note_use(send_ring_.phase());
+  }
   keep(needed, std::min(bytes, std::size_t{room} * send_ring_.capacity()));
   const std::uint8_t present = send_ring_.phase();
   if (std::min(needed, most_) <= present) return limit;

@@ -9,7 +9,8 @@
 //
 // A message for which all slots are taken waits for a grant, too. That is spent on the next phase that has more slots.
 //
-// What was spent counts half as much after each kHalfLifeUs: elements that come seldom earn nothing, however many.
+// What was spent counts half as much after each kHalfLifeUs: elements that come seldom earn nothing, however many. Time
+// in which a message waits for a grant does not count: it passes because the ring is small, or the wire slow.
 //
 // The same figures tell, where directions go back (protocol/shrink_policy.h), whether one that has grown still earns
 // its phase: by the slots that its elements would have taken in a smaller one.
@@ -37,6 +38,11 @@ class GrowthPolicy {
   void spend(std::uint8_t phase, std::uint64_t slots, std::uint32_t room, std::uint64_t now_us);
   // All of these slots were taken and more was to go, for which `phase` has some.
   void wait(std::uint8_t phase, std::uint32_t slots, std::uint64_t now_us);
+  // A message waits for a grant: the time since the last call fades nothing.
+  void stand_still(std::uint64_t now_us) {
+    faded_us_ += now_us - called_us_;
+    called_us_ = now_us;
+  }
   // Returns the phase that was earned beyond `present`, where growing costs so much; `present` when none was.
   [[nodiscard]] std::uint8_t earned(std::uint8_t present, std::uint32_t cost, std::uint64_t now_us);
   // The direction begins in a smaller phase.
@@ -64,6 +70,7 @@ class GrowthPolicy {
   void add(std::uint8_t phase, std::uint64_t cost);
 
   std::uint64_t faded_us_ = 0;             // up to when spent_ is halved
+  std::uint64_t called_us_ = 0;            // the last call
   std::array<Spent, kPhasesMax> spent_{};  // for elements that need this phase
 };
 
@@ -93,6 +100,7 @@ inline std::uint8_t GrowthPolicy::earned(std::uint8_t present, std::uint32_t cos
 }
 
 inline void GrowthPolicy::fade(std::uint64_t now_us) {
+  called_us_ = now_us;
   const std::uint64_t halves = (now_us - faded_us_) / kHalfLifeUs;
   if (halves == 0) return;
   faded_us_ += halves * kHalfLifeUs;

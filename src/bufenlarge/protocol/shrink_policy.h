@@ -2,12 +2,14 @@
 // When one direction of a channel goes back to a smaller phase (design row B1).
 //
 // Time is divided into periods. A direction goes back when neither the period that ends nor the one before needed its
-// phase, and then to the largest that one of them did need. Two rules keep it from going up and down:
+// phase, and then to the largest that one of them did need. Three rules keep it from going up and down:
 //
 //  * No change begins within kCostFactor times of what the one before took, from its request to the exchange, and
 //    kRestMaxUs at most: what takes longer than a tenth of that has waited for a packet that was lost, or for a peer
 //    that computes, and is no cost of the change. Where none goes back by itself, this holds after one that went back
 //    because its memory was wanted.
+//  * A direction that has grown keeps its phase for kCostFactor times of what growing took at least, however long: so
+//    on a wire that loses packets it does not go back whenever that is silent.
 //  * A direction that has to grow within kSoonFactor periods of a shrink becomes more patient: its periods are twice as
 //    long from then on, up to kPatienceMax times the set one.
 //
@@ -42,7 +44,7 @@ class ShrinkPolicy {
 
   // A connection begins, in the first phase. Patience stays: it is the peer's traffic that taught it.
   void restart() {
-    rest_until_us_ = period_end_us_ = shrunk_us_ = 0;
+    rest_until_us_ = period_end_us_ = shrunk_us_ = period_min_us_ = 0;
     used_before_ = 0;
   }
 
@@ -55,9 +57,10 @@ class ShrinkPolicy {
   static constexpr std::uint32_t kSoonFactor = 4;
 
  private:
-  [[nodiscard]] std::uint64_t period_us() const { return period_us_ * patience_; }
+  [[nodiscard]] std::uint64_t period_us() const { return std::max(period_us_ * patience_, period_min_us_); }
 
   std::uint64_t period_us_;
+  std::uint64_t period_min_us_ = 0;  // of a direction that has grown
   std::uint64_t period_end_us_ = 0;
   std::uint64_t rest_until_us_ = 0;
   std::uint64_t shrunk_us_ = 0;  // when the direction last went back; 0: not since the connection began
@@ -70,6 +73,7 @@ inline void ShrinkPolicy::changed(std::uint8_t from, std::uint8_t to, std::uint6
   if (!on()) return;
   const bool soon = shrunk_us_ != 0 && now_us < shrunk_us_ + kSoonFactor * period_us();
   if (to > from && soon) patience_ = std::min(2 * patience_, kPatienceMax);
+  if (to > from) period_min_us_ = kCostFactor * (now_us - asked_us);
   shrunk_us_ = to < from ? now_us : 0;
   period_end_us_ = now_us + period_us();
   used_before_ = to;

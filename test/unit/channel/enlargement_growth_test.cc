@@ -74,7 +74,9 @@ TEST_CASE("a message that waits for room is counted once, however often it is tr
   CHECK(fixture.send_phase() == 0);
 }
 
-TEST_CASE("slots that leave no room for the rest of a message earn more", "[growth][G1]") {
+TEST_CASE("slots that leave no room for the rest of a message earn more, however long each grant takes",
+          "[growth][G1]") {
+  const unsigned tries = GENERATE(0u, 20u);
   Earning fixture(earning(three_phases()));
   const Vector vector({104'000});
   std::size_t sent = 0;
@@ -84,6 +86,10 @@ TEST_CASE("slots that leave no room for the rest of a message earn more", "[grow
     if (one == kNothingSent) break;
     CHECK(one.bytes == std::size_t{4} * 104);
     sent += one.bytes;
+    for (unsigned i = 0; i < tries; ++i) {
+      fixture.port.now += Limits::kHalfLifeUs / 2;
+      CHECK(test::send(fixture.channel(), vector.rest(sent)) == kNothingSent);
+    }
     CHECK(drain(fixture.other).marks.size() == 4);
     fixture.grant();
   }
@@ -231,6 +237,22 @@ TEST_CASE("a direction that has gone back earns from the beginning", "[growth][G
   fixture.service();
   REQUIRE(fixture.send_ring.phase() == 0);
   for (unsigned i = 0; i < 3; ++i) CHECK(fixture.enlargement.plan(vector.all()).phase == 0);
+}
+
+TEST_CASE("a direction in which a message waits for a grant keeps its phase", "[growth][G1][B1]") {
+  Grown fixture;
+  const Vector vector({100});  // the small ring has room for it
+  while (test::send(fixture.channel(), vector.all()).status == Status::kOk) {
+  }
+  CHECK(drain(fixture.other).marks.size() == two_phases().at(1).slots);
+  for (unsigned periods = 0; periods < 6; ++periods) {
+    fixture.pass(kPeriodUs);
+    CHECK(test::send(fixture.channel(), vector.all()) == kNothingSent);
+  }
+  fixture.grant();
+  CHECK(test::send(fixture.channel(), vector.all()).status == Status::kOk);
+  CHECK(drain(fixture.other).bytes == vector.bytes());
+  CHECK(fixture.send_phase() == 1);
 }
 
 TEST_CASE("a direction that goes on earning its phase keeps it, and its messages take the short path",

@@ -48,6 +48,27 @@ TEST_CASE("what was spent counts half as much after each half-life", "[growth_po
   CHECK(policy.earned(0, 1, kNow + 100 * GrowthPolicy::kHalfLifeUs) == 0);
 }
 
+TEST_CASE("while a message waits for a grant nothing fades", "[growth_policy][G1]") {
+  GrowthPolicy policy;
+  std::uint64_t now_us = kNow;
+  policy.spend(1, 10, 4, now_us);
+  for (int i = 0; i < 100; ++i) policy.stand_still(now_us += GrowthPolicy::kHalfLifeUs / 10);
+  policy.spend(1, 6, 4, now_us);
+  CHECK(policy.earned(0, 32, now_us) == 1);
+  CHECK(policy.earned(0, 32, now_us + GrowthPolicy::kHalfLifeUs - 1) == 1);
+  CHECK(policy.earned(0, 32, now_us + GrowthPolicy::kHalfLifeUs) == 0);
+  CHECK(policy.earned(0, 16, now_us + GrowthPolicy::kHalfLifeUs) == 1);
+}
+
+TEST_CASE("what passed before a message waited fades", "[growth_policy][G1]") {
+  GrowthPolicy policy;
+  policy.spend(1, 32, kRoom, kNow);
+  CHECK(policy.earned(0, 32, kNow + GrowthPolicy::kHalfLifeUs - 1) == 1);
+  policy.stand_still(kNow + 10 * GrowthPolicy::kHalfLifeUs);
+  CHECK(policy.earned(0, 32, kNow + 10 * GrowthPolicy::kHalfLifeUs) == 1);
+  CHECK(policy.earned(0, 32, kNow + 10 * GrowthPolicy::kHalfLifeUs + 1) == 0);
+}
+
 TEST_CASE("elements that come seldom never earn anything, and a stream does soon", "[growth_policy][G1]") {
   CHECK_FALSE(ever_earns(17, 60'000'000, 100'000));                 // 8 KiB each minute
   CHECK_FALSE(ever_earns(17, GrowthPolicy::kHalfLifeUs, 100'000));  // or 20 times in a second

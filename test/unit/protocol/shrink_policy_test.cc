@@ -75,6 +75,19 @@ TEST_CASE("a change that waited for a lost packet does not keep the next one wai
   CHECK(policy.may_change(kNowUs + ShrinkPolicy::kRestMaxUs));
 }
 
+TEST_CASE("a direction keeps a phase for ten times of what growing to it took, and twice that unused", "[shrink_policy][B1]") {
+  ShrinkPolicy policy = grown(2, 5000, 300);
+  CHECK_FALSE(policy.due(7999));
+  REQUIRE(policy.due(8000));
+  CHECK(policy.next(2, 0, 8000) == 2);  // it grew in the period before
+  CHECK_FALSE(policy.due(10'999));
+  REQUIRE(policy.due(11'000));
+  CHECK(policy.next(2, 0, 11'000) == 0);
+  policy.changed(2, 0, 11'000, 11'001);
+  policy.changed(0, 1, 100'000, 100'000);  // it was quick this time
+  CHECK(policy.due(100'000 + kPeriodUs));
+}
+
 TEST_CASE("a direction that grows without a shrink before is not more patient for it", "[shrink_policy][B1]") {
   ShrinkPolicy policy = grown(1, 10);
   CHECK(policy.patience() == 1);
