@@ -73,7 +73,7 @@
   X(IDLE_CLOSE, idle_close, "off", "off, or 1ms to 24h, as a number with us, ms or s",                \
     "A connection that was not used for so long is closed by agreement with the peer, and made again on use. off: " \
     "connections stay.")                                                                              \
-  X(SHRINK_AFTER, shrink_after, "off", "off, or 1ms to 24h, as a number with us, ms or s",             \
+  X(SHRINK_AFTER, shrink_after, "2s", "off, or 1ms to 24h, as a number with us, ms or s",             \
     "A direction that has grown and did not need it for one to two times so long goes back to a smaller ring, and " \
     "grows again on use; the time doubles, 64 times as much at most, where that is soon. off: it stays large.") \
   X(CONNECTIONS, connections, "auto", "auto, or 0 to 1048576; 0 is no bound",                         \

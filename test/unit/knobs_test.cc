@@ -40,7 +40,7 @@ TEST_CASE("the table has these knobs with these defaults", "[knobs]") {
       {"VECTOR", "partial"}, {"PROVIDER", "auto"}, {"ARRIVAL", "auto"}, {"HOT_CHANNELS", "32"}, {"RENDEZVOUS", "auto"},
       {"WINDOW_MEMORY", "auto"}, {"REGISTRATION_CACHE", "auto"}, {"MEMORY_MONITOR", "auto"}, {"INTERFACE", ""},
       {"ACK_TIMEOUT", "1s"}, {"CONNECT_TIMEOUT", "30s"}, {"PEER_TIMEOUT", "60s"}, {"IDLE_CLOSE", "off"},
-      {"SHRINK_AFTER", "off"}, {"CONNECTIONS", "auto"}, {"MEMORY_MAX", "auto"}, {"LOG", "off"}, {"LOG_FILE", ""},
+      {"SHRINK_AFTER", "2s"}, {"CONNECTIONS", "auto"}, {"MEMORY_MAX", "auto"}, {"LOG", "off"}, {"LOG_FILE", ""},
       {"MEMORY_LOG", ""}};
   const Knobs defaults;
   REQUIRE(knobs().size() == rows.size());
@@ -76,7 +76,7 @@ TEST_CASE("the defaults are 4 slots of 256 bytes, 16 of 512, 16 of 8256: 2, 16, 
   CHECK(settings.vector_mode == VectorMode::kPartial);
   CHECK(settings.ack_timeout_us == 1'000'000);
   CHECK(settings.connect_timeout_us == 30'000'000);
-  CHECK(settings.shrink_after_us == 0);
+  CHECK(settings.shrink_after_us == 2'000'000);
   const Knobs defaults;
   CHECK(defaults.values().provider == ProviderChoice::kAuto);
   CHECK(defaults.values().arrival == ArrivalChoice::kAuto);

@@ -75,7 +75,8 @@ TEST_CASE("a change that waited for a lost packet does not keep the next one wai
   CHECK(policy.may_change(kNowUs + ShrinkPolicy::kRestMaxUs));
 }
 
-TEST_CASE("a direction keeps a phase for ten times of what growing to it took, and twice that unused", "[shrink_policy][B1]") {
+TEST_CASE("a direction keeps a phase for ten times of what growing to it took, and twice that unused",
+          "[shrink_policy][B1]") {
   ShrinkPolicy policy = grown(2, 5000, 300);
   CHECK_FALSE(policy.due(7999));
   REQUIRE(policy.due(8000));
