@@ -55,7 +55,9 @@
     "a registration lasts as long as its transfer.")                                                                 \
   X(MEMORY_MONITOR, memory_monitor, "auto", "auto, hooks or none",                                      \
     "How a process learns that memory is unmapped. hooks: munmap, mremap, madvise, brk and others of the C library "  \
-    "are patched in the process. auto: hooks where REGISTRATION_CACHE is on and they work. none: not at all.")        \
+    "are patched in the process. auto: hooks where REGISTRATION_CACHE is on and they work. none: not at all; then a " \
+    "program that changes the mapping of memory of MPI_Alloc_mem, or of a persistent request's between two starts, "  \
+    "needs REGISTRATION_CACHE=off.")                                                                  \
   X(INTERFACE, text_interface, "", "names or addresses of network interfaces that are up, with commas", \
     "Interface to use: of those that are there the first whose device is near the processors that the process may "   \
     "run on, or else the first. Of a name's addresses IPv4 counts before IPv6. Empty: the first that other hosts can " \

@@ -20,6 +20,7 @@
 // requests find it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -135,14 +136,17 @@ class UserRegistrations final : public IdleRegistrations {
     return true;
   }
 
-  // A persistent request has this memory until end_persistent(). Several may have it, or parts of it. What is
-  // registered of it now is used no more: the request before may be inactive and its memory another.
+  // A persistent request has this memory until end_persistent(). Several may have it, or parts of it. What others keep
+  // of it is used no more: such a request may be inactive and its memory another by now.
   void add_persistent(std::byte* begin, std::size_t bytes) {
     const AddressRange range = range_of(begin, bytes);
+    longest_ = std::max(longest_, bytes);
+    const std::uintptr_t first = range.begin > longest_ ? range.begin - longest_ : 0;
+    for (auto at = persistent_.lower_bound({first, 0}); at != persistent_.end() && at->first.first < range.end; ++at)
+      if (at->second.memory.at && at->second.memory.range.overlaps(range)) end(*at->second.memory.at);
     Persistent& one = persistent_[{range.begin, range.end}];
     one.memory.range = range;
     ++one.requests;
-    if (const auto at = one.memory.at) end(*at);
   }
   // False when no request has it.
   bool end_persistent(std::byte* begin, std::size_t bytes) {
@@ -207,7 +211,8 @@ class UserRegistrations final : public IdleRegistrations {
     if (keeper_.watches() && after != index_.end() && after->second->range.contains(range)) return after->second;
     return std::nullopt;
   }
-  // The standing memory around the range, or that of a persistent request, whose registration may stay.
+  // The standing memory around the range, or that of a persistent request that begins there (a receive may have more
+  // than a message), whose registration may stay.
   [[nodiscard]] Standing* standing_around(const AddressRange& range, bool persistent) {
     const auto keeps = [&](const Standing& memory) {
       return memory.range.contains(range) && keeper_.keeps(size_of(memory.range), true);
@@ -215,9 +220,9 @@ class UserRegistrations final : public IdleRegistrations {
     const auto after = standing_.upper_bound(range.begin);
     if (after != standing_.begin() && keeps(std::prev(after)->second)) return &std::prev(after)->second;
     if (!persistent || keeper_.watches()) return nullptr;
-    const auto later = persistent_.upper_bound({range.begin, ~std::uintptr_t{0}});
-    if (later == persistent_.begin() || !keeps(std::prev(later)->second.memory)) return nullptr;
-    return &std::prev(later)->second.memory;
+    const auto own = persistent_.lower_bound({range.begin, range.end});
+    const bool begins_there = own != persistent_.end() && own->first.first == range.begin;
+    return begins_there && keeps(own->second.memory) ? &own->second.memory : nullptr;
   }
 
   // Registers the range, for one holder.
@@ -295,6 +300,7 @@ class UserRegistrations final : public IdleRegistrations {
   std::map<std::pair<std::uintptr_t, std::uintptr_t>, Handle> index_;  // by begin and end; not of standing memory
   std::map<std::uintptr_t, Standing> standing_;                        // by begin; their ranges do not overlap
   std::map<std::pair<std::uintptr_t, std::uintptr_t>, Persistent> persistent_;  // by begin and end
+  std::size_t longest_ = 0;                                                     // of these, ever
   std::list<Registration> held_;           // those that end with their last holder, too
   std::list<Registration> idle_;           // the oldest first
   std::list<Registration> idle_standing_;  // the same, of standing memory

@@ -62,12 +62,9 @@ static void incoming_done(MPIDI_BUFENLARGE_vci_t * vci, MPIDI_BUFENLARGE_read_t 
 /* Lets the library read into these segments, or, without segments, into the fragment callback. With zero bytes nobody
  * wants the data, and the source is released. */
 static void incoming_read(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming,
-                          const struct iovec *iov, int segments, uint64_t bytes)
+                          const struct iovec *iov, int segments, uint64_t bytes, unsigned persistence)
 {
     MPIDI_BUFENLARGE_peer_t *peer = incoming->peer;
-    const MPIR_Request *rreq = incoming->rreq;
-    const unsigned persistence = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.persistent) ? BUFENLARGE_PERSISTENT
-        : MPIDI_BUFENLARGE_persistence(MPIDIG_REQUEST(rreq, buffer), incoming->handler_id);
     bufenlarge_status_t status = bytes == 0 ? bufenlarge_channel_release_source(peer->channel, incoming->source)
         : bufenlarge_channel_read(peer->channel, incoming->source, 0, iov, segments, bytes,
                                   BUFENLARGE_READ_LAST | persistence, incoming);
@@ -116,7 +113,9 @@ static void read_in_place(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
     if (placed < incoming->bytes && error == MPI_SUCCESS)
         rreq->status.MPI_ERROR = MPIDIG_ERR_TRUNCATE(placed, incoming->bytes);
     incoming->placed = (MPI_Aint) placed;
-    incoming_read(vci, incoming, iov, used, placed);
+    const unsigned persistence = MPIDIG_REQUEST(rreq, netmod_am.bufenlarge.persistent) ? BUFENLARGE_PERSISTENT
+        : MPIDI_BUFENLARGE_persistence(MPIDIG_REQUEST(rreq, buffer), contig, incoming->bytes, incoming->handler_id);
+    incoming_read(vci, incoming, iov, used, placed, persistence);
 }
 
 static const char *read_through_ring(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
@@ -126,7 +125,7 @@ static const char *read_through_ring(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * 
     incoming->through_ring = true;
     if (text == NULL)
         incoming_read(vci, incoming, NULL, 0,
-                      incoming->rreq->status.MPI_ERROR == MPI_SUCCESS ? incoming->bytes : 0);
+                      incoming->rreq->status.MPI_ERROR == MPI_SUCCESS ? incoming->bytes : 0, 0);
     return text;
 }
 
@@ -155,7 +154,7 @@ static const char *start(MPIDI_BUFENLARGE_vci_t * vci, incoming_t * incoming)
         return NULL;
     }
     if (!has_room(rreq)) {
-        incoming_read(vci, incoming, NULL, 0, 0);
+        incoming_read(vci, incoming, NULL, 0, 0, 0);
         return NULL;
     }
     const MPI_Aint segments = MPIDIG_get_recv_iov_count(rreq);

@@ -58,6 +58,13 @@ static int find_segments(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return (size_t) got == data_bytes ? (int) segments : -1;
 }
 
+static unsigned persistence(const void *buf, MPI_Datatype datatype, size_t data_bytes, int handler_id)
+{
+    int contig;
+    MPIDI_Datatype_check_contig(datatype, contig);
+    return MPIDI_BUFENLARGE_persistence(buf, contig, data_bytes, handler_id);
+}
+
 /* The request waits until the peer has read its data. */
 static void outgoing_begin(outgoing_t * outgoing, MPIR_Request * sreq)
 {
@@ -84,9 +91,9 @@ int MPIDI_BUFENLARGE_send_rendezvous(MPIR_Comm * comm, int rank, MPIDI_BUFENLARG
     outgoing_t *outgoing = MPL_malloc(sizeof(*outgoing), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(!outgoing, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     *outgoing = (outgoing_t) {.handler_id = wire->handler_id };
+    const unsigned keep = persistence(buf, datatype, send->data_bytes, wire->handler_id);
     bufenlarge_status_t status =
-        bufenlarge_channel_advertise(peer->channel, iov, segments, MPIDI_BUFENLARGE_persistence(buf, wire->handler_id),
-                                     outgoing, &wire->detail);
+        bufenlarge_channel_advertise(peer->channel, iov, segments, keep, outgoing, &wire->detail);
     if (status != BUFENLARGE_OK) {
         MPL_free(outgoing);
         mpi_errno = MPIDI_BUFENLARGE_error(status, bufenlarge_channel_error(peer->channel));

@@ -22,7 +22,7 @@ TEST_CASE("memory of a persistent request stays registered until the request end
   CHECK(test.registrations.more_for(test.room.data() + 1000, 500, true) == 500);
   CHECK(test.use(1000, 500, true).empty());
   CHECK(test.use(1000, 200, true).empty());  // the message was shorter than the receive
-  CHECK(test.use(1200, 300, true).empty());
+  CHECK(test.use(1000, 1, true).empty());
   CHECK(test.keeper.counters.hits == 3);
   CHECK(test.cease(1000, 500));
   CHECK(test.port.news() == Log{"unregister 500"});
@@ -35,7 +35,8 @@ TEST_CASE("the first transfer of a persistent request registers all of its memor
   test.persist(1000, 500);
   CHECK(test.registrations.more_for(test.room.data() + 1000, 200, true) == 500);
   CHECK(test.use(1000, 200, true) == Log{"register 500"});
-  CHECK(test.use(900, 200, true) == Log{"register 200", "unregister 200"});  // goes beyond it
+  CHECK(test.use(1000, 501, true) == Log{"register 501", "unregister 501"});  // goes beyond it
+  CHECK(test.use(1001, 100, true) == Log{"register 100", "unregister 100"});  // of no request that is known
 }
 
 // It may be freed while the request is inactive, and mapped anew for this transfer.
@@ -85,13 +86,30 @@ TEST_CASE("requests may have parts of the same memory", "[registrations][K1]") {
   test.persist(1000, 500);
   test.persist(1000, 300);
   test.persist(1200, 300);
-  CHECK(test.use(1000, 300, true) == Log{"register 500"});  // the longest that begins there
+  CHECK(test.use(1000, 300, true) == Log{"register 300"});
+  CHECK(test.use(1000, 301, true) == Log{"register 500"});
   CHECK(test.use(1200, 300, true) == Log{"register 300"});
   CHECK(test.cease(1000, 500));
   CHECK(test.port.news() == Log{"unregister 500"});
-  CHECK(test.use(1000, 300, true) == Log{"register 300"});
+  CHECK(test.use(1000, 300, true).empty());
   CHECK(test.use(1200, 300, true).empty());
   CHECK(test.keeper.idle_bytes() == 600);
+}
+
+// The older one may be inactive, its memory freed, and a part of that be the memory of the new one.
+TEST_CASE("a new request ends what others keep of its memory", "[registrations][K1]") {
+  Fixture test;
+  test.persist(1000, 900);
+  test.persist(1950, 50);
+  (void)test.use(1000, 900, true);
+  (void)test.use(1950, 50, true);
+  SECTION("at its beginning") { test.persist(1000, 300); }
+  SECTION("in its middle") { test.persist(1500, 100); }
+  SECTION("at its end") { test.persist(1899, 51); }
+  SECTION("around it") { test.persist(999, 902); }
+  CHECK(test.port.news() == Log{"unregister 900"});
+  CHECK(test.use(1950, 50, true).empty());
+  CHECK(test.use(1000, 900, true) == Log{"register 900"});
 }
 
 TEST_CASE("what persistent requests keep gives way as all that is idle", "[registrations][K1]") {
