@@ -3,7 +3,8 @@
 // calls are caught, those from within the C library too, which an interposed symbol would not catch.
 //
 // On x86-64 only. The jump is one store of 8 aligned bytes, of which the first 5 change, and it goes to a page nearby,
-// so a thread that is inside of the function meanwhile goes on in it unharmed.
+// so a thread that is inside of the function meanwhile goes on in it unharmed, but for one that was interrupted right
+// before an instruction that begins within these 5 (of the functions of unmap_hooks.h mmap and mremap have one).
 #pragma once
 
 #include <cstddef>

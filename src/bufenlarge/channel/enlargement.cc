@@ -84,6 +84,7 @@ VectorPlan Enlargement<PortT>::plan(std::span<const iovec> vector) {
   const std::uint8_t present = send_ring_.phase();
   if (!earns_) {
     send_ring_.note_use(vector);
+    if (send_ring_.room() == 0) send_ring_.note_use(present);
     return plan_vector(vector, settings.phases, present, limit(), settings.vector_mode);
   }
   const VectorSize size = size_of(vector);
@@ -268,7 +269,7 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
   else if (phase > former)
     refusals_ = 0;
   settle_growth(former, phase, now_us);
-  policy_.changed(former, phase, asked_us_, now_us);
+  policy_.changed(former, phase, std::min(asked_us_, now_us), now_us);
   if (!shrinks) return;
   send_ring_.stage_control(SlotKind::kHello, {});
   send_ring_.flush();
@@ -292,16 +293,11 @@ void Enlargement<PortT>::pause_growth(std::uint64_t now_us, bool limited) {
 }
 
 template <class PortT>
-bool Enlargement<PortT>::memory_is_back() const {
-  return limited_here_ && !link_.beyond_limit(link_.core().settings.phases.at(peer_phase_), Ledger::Use::kGrown);
-}
-
-template <class PortT>
 void Enlargement<PortT>::settle_growth(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us) {
   if (phase < former) growth_.restart();
   if (phase <= former) return;
   std::uint64_t& quickest_us = link_.core().exchange_us;
-  const std::uint64_t took_us = std::max<std::uint64_t>(now_us - asked_us_, 1);
+  const std::uint64_t took_us = now_us - std::min(asked_us_, now_us - 1);
   quickest_us = quickest_us == 0 ? took_us : std::min(quickest_us, took_us);
 }
 

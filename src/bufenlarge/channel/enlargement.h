@@ -114,7 +114,9 @@ class Enlargement {
   void note_refusal(std::uint8_t phase, std::uint64_t now_us);
   void pause_growth(std::uint64_t now_us, bool limited);
   // The own ring is smaller than the peer's, because of a limit that allows a larger one now.
-  [[nodiscard]] bool memory_is_back() const;
+  [[nodiscard]] bool memory_is_back() const {
+    return limited_here_ && !link_.beyond_limit(link_.core().settings.phases.at(peer_phase_), Ledger::Use::kGrown);
+  }
   void settle_growth(std::uint8_t former, std::uint8_t phase, std::uint64_t now_us);
   [[nodiscard]] std::optional<std::uint8_t> provision_send_ring(const EnlargeAck& ack);
   [[nodiscard]] AckStatus provision_receive_ring(std::uint8_t wanted);
@@ -130,7 +132,7 @@ class Enlargement {
   GrowthPolicy growth_;
   ShrinkPolicy policy_;
   Ledger::Entry least_;                     // for the smallest send ring that the answer may ask for
-  std::uint64_t asked_us_ = 0;              // when the change that is under way began
+  std::uint64_t asked_us_ = 0;              // when the change that is under way began; this round may be older
   std::uint64_t provision_retry_us_ = 0;    // when memory for a send ring is asked for again
   std::uint64_t provision_give_up_us_ = 0;  // from when on the channel fails without
   std::uint64_t refused_until_us_ = 0;      // with a limit_ below most_: when more may be asked for again

@@ -69,11 +69,12 @@ class ShrinkPolicy {
 };
 
 inline void ShrinkPolicy::changed(std::uint8_t from, std::uint8_t to, std::uint64_t asked_us, std::uint64_t now_us) {
-  rest_until_us_ = on() || to < from ? now_us + std::min(kCostFactor * (now_us - asked_us), kRestMaxUs) : 0;
+  const std::uint64_t least_us = kCostFactor * (now_us - asked_us);
+  rest_until_us_ = on() || to < from ? now_us + std::min(least_us, kRestMaxUs) : 0;
   if (!on()) return;
-  const bool soon = shrunk_us_ != 0 && now_us < shrunk_us_ + kSoonFactor * period_us();
+  const bool soon = shrunk_us_ != 0 && now_us < shrunk_us_ + kSoonFactor * period_us_ * patience_;
   if (to > from && soon) patience_ = std::min(2 * patience_, kPatienceMax);
-  if (to > from) period_min_us_ = kCostFactor * (now_us - asked_us);
+  if (to > from) period_min_us_ = least_us;
   shrunk_us_ = to < from ? now_us : 0;
   period_end_us_ = now_us + period_us();
   used_before_ = to;
