@@ -8,8 +8,8 @@
 //    kRestMaxUs at most: what takes longer than a tenth of that has waited for a packet that was lost, or for a peer
 //    that computes, and is no cost of the change. Where none goes back by itself, this holds after one that went back
 //    because its memory was wanted.
-//  * A direction that has grown keeps its phase for kCostFactor times of what growing took at least, however long: so
-//    on a wire that loses packets it does not go back whenever that is silent.
+//  * A direction that has grown keeps its phase for kCostFactor times of what growing took at least, up to kKeepMaxUs:
+//    so on a wire that loses packets it does not go back whenever that is silent.
 //  * A direction that has to grow within kSoonFactor periods of a shrink becomes more patient: its periods are twice as
 //    long from then on, up to kPatienceMax times the set one.
 //
@@ -54,6 +54,7 @@ class ShrinkPolicy {
   static constexpr std::uint32_t kPatienceMax = 64;
   static constexpr std::uint32_t kCostFactor = 10;
   static constexpr std::uint64_t kRestMaxUs = 100'000;
+  static constexpr std::uint64_t kKeepMaxUs = 60'000'000;
   static constexpr std::uint32_t kSoonFactor = 4;
 
  private:
@@ -74,7 +75,7 @@ inline void ShrinkPolicy::changed(std::uint8_t from, std::uint8_t to, std::uint6
   if (!on()) return;
   const bool soon = shrunk_us_ != 0 && now_us < shrunk_us_ + kSoonFactor * period_us_ * patience_;
   if (to > from && soon) patience_ = std::min(2 * patience_, kPatienceMax);
-  if (to > from) period_min_us_ = least_us;
+  if (to > from) period_min_us_ = std::min(least_us, kKeepMaxUs);
   shrunk_us_ = to < from ? now_us : 0;
   period_end_us_ = now_us + period_us();
   used_before_ = to;

@@ -89,6 +89,15 @@ TEST_CASE("a direction keeps a phase for ten times of what growing to it took, a
   CHECK(policy.due(100'000 + kPeriodUs));
 }
 
+TEST_CASE("a direction whose growth waited for a peer that computed keeps its phase for a minute at most",
+          "[shrink_policy][B1]") {
+  constexpr std::uint64_t kAnHourUs = 3'600'000'000;
+  ShrinkPolicy policy{kPeriodUs};
+  policy.changed(0, 2, 0, kAnHourUs);
+  CHECK_FALSE(policy.due(kAnHourUs + ShrinkPolicy::kKeepMaxUs - 1));
+  CHECK(policy.due(kAnHourUs + ShrinkPolicy::kKeepMaxUs));
+}
+
 TEST_CASE("a direction that grows without a shrink before is not more patient for it", "[shrink_policy][B1]") {
   ShrinkPolicy policy = grown(1, 10);
   CHECK(policy.patience() == 1);
