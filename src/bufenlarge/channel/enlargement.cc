@@ -268,8 +268,9 @@ void Enlargement<PortT>::note_exchange(std::uint8_t former, std::uint8_t phase, 
     note_refusal(phase, now_us);
   else if (phase > former)
     refusals_ = 0;
+  asked_us_ = std::min(asked_us_, now_us);  // this round may have begun before that
   settle_growth(former, phase, now_us);
-  policy_.changed(former, phase, std::min(asked_us_, now_us), now_us);
+  policy_.changed(former, phase, asked_us_, now_us);
   if (!shrinks) return;
   send_ring_.stage_control(SlotKind::kHello, {});
   send_ring_.flush();
@@ -297,7 +298,7 @@ void Enlargement<PortT>::settle_growth(std::uint8_t former, std::uint8_t phase, 
   if (phase < former) growth_.restart();
   if (phase <= former) return;
   std::uint64_t& quickest_us = link_.core().exchange_us;
-  const std::uint64_t took_us = now_us - std::min(asked_us_, now_us - 1);
+  const std::uint64_t took_us = std::max<std::uint64_t>(now_us - asked_us_, 1);
   quickest_us = quickest_us == 0 ? took_us : std::min(quickest_us, took_us);
 }
 

@@ -132,7 +132,7 @@ class Enlargement {
   GrowthPolicy growth_;
   ShrinkPolicy policy_;
   Ledger::Entry least_;                     // for the smallest send ring that the answer may ask for
-  std::uint64_t asked_us_ = 0;              // when the change that is under way began; this round may be older
+  std::uint64_t asked_us_ = 0;              // when the change that is under way began
   std::uint64_t provision_retry_us_ = 0;    // when memory for a send ring is asked for again
   std::uint64_t provision_give_up_us_ = 0;  // from when on the channel fails without
   std::uint64_t refused_until_us_ = 0;      // with a limit_ below most_: when more may be asked for again
