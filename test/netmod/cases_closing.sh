@@ -38,7 +38,7 @@ closing_environment() {
     esac
 }
 
-shrinking_case() { echo "crowd/shrink/$1|shrinking|$1|crowd|shrink rounds=12 bytes=20K|240"; }
+shrinking_case() { echo "crowd/shrink/$1|shrinking|$1|crowd|shrink rounds=12 bytes=20K quiet=60|240"; }
 
 # RANKS BYTES PROGRAM_ARGUMENTS: a process may pin so many bytes.
 budget_case() { echo "crowd/budget/$1|budget|$1|crowd|budget $2 $3|420"; }

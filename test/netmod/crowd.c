@@ -3,13 +3,19 @@
  * crowd.c: each rank talks to all others, one way after the other, for jobs in which a process may have fewer
  * connections than peers: messages between ranks drawn at random, MPI_Alltoall, and windows (Put, Get, Accumulate).
  * Checked: every byte.
+ *
+ * With quiet= the ranks send nothing after half of the rounds, until own sends of each have gone back to a smaller
+ * ring, for so many seconds at most. How long that takes depends on what growing has cost on the machine.
  */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support.h"
 
-enum { MESSAGES = 6 }; /* of each rank in a round, on average */
+enum { MESSAGES = 6 };   /* of each rank in a round, on average */
+enum { NO_TAG = 32767 }; /* no message has it */
 
 typedef struct {
     int source, dest;
@@ -153,6 +159,34 @@ static void use_windows(long round)
     guarded_free(out);
 }
 
+static MPI_T_pvar_handle shrinks_variable(MPI_T_pvar_session session)
+{
+    MPI_T_pvar_handle handle;
+    int index = -1, count;
+    EXPECT_EQUAL("status of MPI_T_pvar_get_index", MPI_SUCCESS,
+                 MPI_T_pvar_get_index("bufenlarge_shrinks", MPI_T_PVAR_CLASS_COUNTER, &index));
+    MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
+    return handle;
+}
+
+static void be_quiet(double seconds)
+{
+    const double began = MPI_Wtime();
+    MPI_T_pvar_session session;
+    unsigned long long shrinks = 0;
+    int provided, arrived;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&session);
+    MPI_T_pvar_handle handle = shrinks_variable(session);
+    while (shrinks == 0 && MPI_Wtime() - began < seconds) {
+        MPI_Iprobe(MPI_ANY_SOURCE, NO_TAG, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE); /* progress */
+        usleep(1000);
+        MPI_T_pvar_read(session, handle, &shrinks);
+    }
+    MPI_T_pvar_handle_free(session, &handle);
+    MPI_T_pvar_session_free(&session); /* no MPI_T_finalize(): MPICH 4.0 frees its own control variables in it */
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, (test_options_t) {.bytes = 100000,.rounds = 3 });
@@ -160,6 +194,8 @@ int main(int argc, char **argv)
         exchange_at_random(round);
         exchange_all(round);
         use_windows(round);
+        if (round + 1 == test_options.rounds / 2 && test_options.quiet > 0)
+            be_quiet(test_options.quiet);
     }
     return test_end();
 }

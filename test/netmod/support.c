@@ -69,12 +69,14 @@ static void parse_argument(const char *argument)
         test_options.rounds = strtol(value + 1, NULL, 10);
     else if (name_length == 7 && strncmp(argument, "seconds", 7) == 0)
         test_options.seconds = strtod(value + 1, NULL);
+    else if (name_length == 5 && strncmp(argument, "quiet", 5) == 0)
+        test_options.quiet = strtod(value + 1, NULL);
     else if (name_length == 4 && strncmp(argument, "seed", 4) == 0)
         test_options.seed = strtoull(value + 1, NULL, 10);
     else if (name_length == 7 && strncmp(argument, "threads", 7) == 0)
         test_options.threads = (int) strtol(value + 1, NULL, 10);
     else
-        FAIL("unknown argument %s; allowed are bytes=, rounds=, seconds=, seed= and threads=", argument);
+        FAIL("unknown argument %s; allowed are bytes=, quiet=, rounds=, seconds=, seed= and threads=", argument);
 }
 
 int test_thread_level(int argc, char **argv)

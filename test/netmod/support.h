@@ -20,6 +20,7 @@ typedef struct {
     size_t bytes;   /* largest message; K and M are understood on the command line */
     long rounds;    /* repetitions of the random part */
     double seconds; /* when above 0: go on for so long, whatever rounds says */
+    double quiet;   /* seconds, of programs that send nothing for a while; 0: they always send */
     uint64_t seed;
     int threads;    /* of programs that have some */
 } test_options_t;
